@@ -1,0 +1,300 @@
+"""Typed schema of a scenario file. Metres, seconds, m/s, degrees in files; world frame as in `state`.
+
+A place is written in one of three ways: on a lane, at plain coordinates, or relative to the ego's own route.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Family = Literal[
+    "01_pedestrian_encounter",
+    "02_obstacle_avoidance",
+    "03_turning",
+    "04_intersection",
+    "05_t_intersection",
+    "06_traffic_disturbance",
+    "07_sudden_braking",
+    "08_merging",
+    "09_yielding",
+    "10_roundabout",
+]
+"""The ten families of the paper, Appendix H, in its order."""
+
+MAX_SPEED = 40.0
+"""No actor of a scenario is faster than this (m/s)."""
+
+
+class Strict(BaseModel):
+    """Unknown keys are errors; instances are immutable and hash by identity of their content."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+# --- places ----------------------------------------------------------------------------------------------------------
+
+
+class LanePlace(Strict):
+    """`pos` metres along a lane (negative counts from its end), `left_m` to the left of its centre."""
+
+    edge: str
+    lane: int = Field(0, ge=0)
+    pos: float = 0.0
+    left_m: float = Field(0.0, ge=-20, le=20)
+    turn_deg: float = Field(0.0, ge=-360, le=360)
+    """Heading relative to the lane, counter-clockwise."""
+
+
+class WorldPlace(Strict):
+    """Plain coordinates of the road network; heading counter-clockwise from east."""
+
+    x: float
+    y: float
+    heading_deg: float = 0.0
+
+
+class RoutePlace(Strict):
+    """Relative to the ego's route: `route_m` along it, `left_m` to its left."""
+
+    route_m: float = Field(ge=0)
+    left_m: float = Field(0.0, ge=-60, le=60)
+    turn_deg: float = Field(0.0, ge=-360, le=360)
+
+
+Place = LanePlace | WorldPlace | RoutePlace
+
+
+# --- triggers --------------------------------------------------------------------------------------------------------
+
+
+class AtTime(Strict):
+    """True from `seconds` after the start of the episode."""
+
+    type: Literal["at_time"] = "at_time"
+    seconds: float = Field(ge=0)
+
+
+class EgoWithin(Strict):
+    """True once the ego's centre is within `meters` of the actor's own centre (or of `place`)."""
+
+    type: Literal["ego_within"] = "ego_within"
+    meters: float = Field(gt=0)
+    place: Place | None = None
+
+
+class EgoPasses(Strict):
+    """True once the ego's progress along its route reaches `route_m`."""
+
+    type: Literal["ego_passes"] = "ego_passes"
+    route_m: float = Field(ge=0)
+
+
+class EgoArrivesIn(Strict):
+    """True once the ego, at its present speed (at least 1 m/s), would reach `route_m` within `seconds`.
+
+    The way to time a conflict: it adapts to how fast the ego really drives.
+    """
+
+    type: Literal["ego_arrives_in"] = "ego_arrives_in"
+    route_m: float = Field(ge=0)
+    seconds: float = Field(gt=0)
+
+
+class ActorState(Strict):
+    """True once another actor's speed is at most (or at least) a bound, or its own path has begun (`started`)."""
+
+    type: Literal["actor_state"] = "actor_state"
+    actor: str
+    speed_at_most: float | None = Field(None, ge=0)
+    speed_at_least: float | None = Field(None, ge=0)
+    started: bool | None = None
+
+    @model_validator(mode="after")
+    def _one_condition(self) -> ActorState:
+        given = [v for v in (self.speed_at_most, self.speed_at_least, self.started) if v is not None]
+        if len(given) != 1:
+            raise ValueError("give exactly one of speed_at_most, speed_at_least, started")
+        return self
+
+
+class AllOf(Strict):
+    """True once every one of its triggers has fired."""
+
+    type: Literal["all_of"] = "all_of"
+    triggers: tuple[Trigger, ...] = Field(min_length=2)
+
+
+Trigger = Annotated[
+    AtTime | EgoWithin | EgoPasses | EgoArrivesIn | ActorState | AllOf, Field(discriminator="type")
+]
+
+
+# --- behaviours ------------------------------------------------------------------------------------------------------
+
+
+class BrakeHard(Strict):
+    """Brake to `to_speed` at `decel`, hold it for `hold_seconds`, then drive on (for ever when None)."""
+
+    type: Literal["brake_hard"] = "brake_hard"
+    decel: float = Field(7.0, gt=0, le=12)
+    to_speed: float = Field(0.0, ge=0, le=MAX_SPEED)
+    hold_seconds: float | None = Field(3.0, ge=0)
+
+
+class SetSpeed(Strict):
+    """Change to `speed` at `accel` m/s² and keep it, safe distances still respected unless `ignore_traffic`."""
+
+    type: Literal["set_speed"] = "set_speed"
+    speed: float = Field(ge=0, le=MAX_SPEED)
+    accel: float = Field(2.5, gt=0, le=12)
+    ignore_traffic: bool = False
+
+
+class CutIn(Strict):
+    """Move to the neighbouring lane within `seconds`, whoever is there."""
+
+    type: Literal["cut_in"] = "cut_in"
+    side: Literal["left", "right"]
+    seconds: float = Field(2.0, gt=0, le=10)
+
+
+class RunLight(Strict):
+    """Ignore signals and right of way from now on."""
+
+    type: Literal["run_light"] = "run_light"
+
+
+class Wander(Strict):
+    """Weave inside the lane: a sine of `amplitude` metres and `period` seconds."""
+
+    type: Literal["wander"] = "wander"
+    amplitude: float = Field(0.5, gt=0, le=1.5)
+    period: float = Field(4.0, ge=1)
+
+
+class Resume(Strict):
+    """Give the vehicle back to the ordinary rules of traffic."""
+
+    type: Literal["resume"] = "resume"
+
+
+Behaviour = Annotated[BrakeHard | SetSpeed | CutIn | RunLight | Wander | Resume, Field(discriminator="type")]
+
+
+class Reaction(Strict):
+    """Do something once, when a trigger fires. Reactions of one actor fire in their order."""
+
+    when: Trigger
+    do: Behaviour
+
+
+# --- motions ---------------------------------------------------------------------------------------------------------
+
+
+class Traffic(Strict):
+    """A vehicle that the traffic simulator drives along `edges` (the start's edge first)."""
+
+    type: Literal["traffic"] = "traffic"
+    start: LanePlace
+    edges: tuple[str, ...] = ()
+    """Edges after the start's own, or only the last one: the shortest way is filled in."""
+    speed: float = Field(0.0, ge=0, le=MAX_SPEED)
+    max_speed: float | None = Field(None, gt=0, le=MAX_SPEED)
+    at_route_end: Literal["stop", "continue", "leave"] = "leave"
+
+
+class Path(Strict):
+    """Any body moved along points, exactly: cross a road, drive through a junction, walk away."""
+
+    type: Literal["path"] = "path"
+    points: tuple[Place, ...] = Field(min_length=2)
+    speed: float | tuple[float, ...]
+    """One speed, or one for every segment."""
+    start: Trigger | None = None
+    acceleration: float | None = Field(None, gt=0, le=12)
+
+
+class Stand(Strict):
+    """A body that stays: a parked car, a cone, a barrier, somebody waiting."""
+
+    type: Literal["stand"] = "stand"
+    place: Place
+
+
+class Actor(Strict):
+    """One scripted body."""
+
+    id: str = Field(pattern=r"^[A-Za-z0-9_.-]+$")
+    model: str
+    colour: tuple[int, int, int] | None = None
+    motion: Annotated[Traffic | Path | Stand, Field(discriminator="type")]
+    reactions: tuple[Reaction, ...] = ()
+
+    @model_validator(mode="after")
+    def _reactions_need_traffic(self) -> Actor:
+        if self.reactions and not isinstance(self.motion, Traffic):
+            raise ValueError(f"actor {self.id!r}: reactions need motion type 'traffic', found {self.motion.type!r}")
+        return self
+
+
+# --- scenario --------------------------------------------------------------------------------------------------------
+
+
+class Weather(Strict):
+    """Look of the world; it changes pictures, never physics."""
+
+    sky: Literal["clear", "overcast", "rain", "fog"] = "clear"
+    sun_altitude_deg: float = Field(45.0, ge=-20, le=90)
+    """Below 5 degrees it is dusk, below 0 night."""
+
+
+class BackgroundTraffic(Strict):
+    """Random traffic around the route, drawn from the episode's seed."""
+
+    vehicles: int = Field(0, ge=0, le=400)
+    pedestrians: int = Field(0, ge=0, le=400)
+    radius_m: float = Field(300.0, gt=0)
+
+
+class Ego(Strict):
+    """Where the ego starts, the roads it takes, and where it has to arrive."""
+
+    start: Place
+    edges: tuple[str, ...]
+    """Edges of the route in order; gaps are filled with the shortest way."""
+    goal: Place | None = None
+    """Default: the end of the last edge."""
+    lanes: dict[str, int] = Field(default_factory=dict)
+    """Lane index to follow on an edge; default: the rightmost lane that continues the route."""
+    start_speed: float = Field(0.0, ge=0, le=MAX_SPEED)
+
+
+class Scenario(Strict):
+    """One closed-loop scenario."""
+
+    schema_version: Literal[1] = 1
+    id: str = Field(pattern=r"^[A-Za-z0-9_.-]+$")
+    family: Family
+    description: str
+    network: str = "a10kw"
+    """Name of a network in the package, or a path to a SUMO net (relative to the scenario file)."""
+    ego: Ego
+    actors: tuple[Actor, ...] = ()
+    traffic: BackgroundTraffic = BackgroundTraffic()
+    weather: Weather = Weather()
+    reference_speed: float = Field(7.0, gt=0, le=MAX_SPEED)
+    """Reference duration = route length / this (m/s)."""
+    duration: float | None = Field(None, gt=0)
+    """Scenario duration (s); the time limit is twice this. Default: the reference duration plus 10 s."""
+    blocked_ticks: int = Field(100, ge=1)
+
+    @model_validator(mode="after")
+    def _unique_actors(self) -> Scenario:
+        seen: set[str] = set()
+        for actor in self.actors:
+            if actor.id in seen or actor.id == "ego":
+                raise ValueError(f"actor id {actor.id!r} is used twice (the ego's id is 'ego')")
+            seen.add(actor.id)
+        return self
