@@ -102,7 +102,7 @@ class EgoArrivesIn(Strict):
     seconds: float = Field(gt=0)
 
 
-class ActorState(Strict):
+class OtherActor(Strict):
     """True once another actor's speed is at most (or at least) a bound, or its own path has begun (`started`)."""
 
     type: Literal["actor_state"] = "actor_state"
@@ -112,7 +112,7 @@ class ActorState(Strict):
     started: bool | None = None
 
     @model_validator(mode="after")
-    def _one_condition(self) -> ActorState:
+    def _one_condition(self) -> OtherActor:
         given = [v for v in (self.speed_at_most, self.speed_at_least, self.started) if v is not None]
         if len(given) != 1:
             raise ValueError("give exactly one of speed_at_most, speed_at_least, started")
@@ -127,7 +127,7 @@ class AllOf(Strict):
 
 
 Trigger = Annotated[
-    AtTime | EgoWithin | EgoPasses | EgoArrivesIn | ActorState | AllOf, Field(discriminator="type")
+    AtTime | EgoWithin | EgoPasses | EgoArrivesIn | OtherActor | AllOf, Field(discriminator="type")
 ]
 
 
