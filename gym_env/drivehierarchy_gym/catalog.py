@@ -33,23 +33,37 @@ _CAR_COLOURS = (
 )  # fmt: skip
 _CLOTHES = ((178, 42, 42), (40, 74, 150), (40, 110, 62), (214, 170, 40), (96, 52, 120), (60, 60, 66), (226, 226, 222))
 
+# fmt: off
 ACTOR_MODELS: dict[str, ActorModel] = {
     model.name: model
     for model in (
-        ActorModel("car", "vehicle", "Vehicle", 4.60, 1.82, 1.50, "passenger", "vehicle.audi.a2", _CAR_COLOURS),
-        ActorModel("suv", "vehicle", "Vehicle", 4.85, 1.95, 1.78, "passenger", "vehicle.nissan.patrol", _CAR_COLOURS),
-        ActorModel("charger", "vehicle", "Vehicle", 5.01, 1.88, 1.53, "passenger", "vehicle.dodge.charger_2020", _CAR_COLOURS),
-        ActorModel("van", "vehicle", "Vehicle", 4.44, 1.77, 1.99, "passenger", "vehicle.volkswagen.t2_2021", _CAR_COLOURS),
-        ActorModel("bus", "vehicle", "Vehicle", 11.50, 2.50, 3.10, "bus", "vehicle.mitsubishi.fusorosa", ((212, 172, 44), (186, 40, 44), (36, 84, 160))),
-        ActorModel("truck", "vehicle", "Vehicle", 8.40, 2.45, 3.20, "truck", "vehicle.carlamotors.firetruck", ((200, 200, 204), (44, 86, 150), (150, 44, 40))),
-        ActorModel("ambulance", "vehicle", "Vehicle", 6.37, 2.35, 2.43, "emergency", "vehicle.ford.ambulance", ((244, 244, 244),)),
-        ActorModel("motorcycle", "vehicle", "Vehicle", 2.20, 0.85, 1.55, "motorcycle", "vehicle.kawasaki.ninja", ((190, 36, 36), (32, 32, 36), (34, 92, 170))),
-        ActorModel("bicycle", "vehicle", "Bicycle", 1.80, 0.65, 1.75, "bicycle", "vehicle.bh.crossbike", _CLOTHES),
-        ActorModel("pedestrian", "pedestrian", "Pedestrian", 0.45, 0.60, 1.75, "pedestrian", "walker.pedestrian.0001", _CLOTHES),
-        ActorModel("cone", "static", "Traffic Cone", 0.36, 0.36, 0.72, None, "static.prop.constructioncone", ((240, 96, 24),)),
-        ActorModel("barrier", "static", "Barrier", 0.45, 2.00, 1.00, None, "static.prop.streetbarrier", ((214, 60, 40),)),
+        ActorModel("car", "vehicle", "Vehicle", 4.60, 1.82, 1.50,
+                   "passenger", "vehicle.audi.a2", _CAR_COLOURS),
+        ActorModel("suv", "vehicle", "Vehicle", 4.85, 1.95, 1.78,
+                   "passenger", "vehicle.nissan.patrol", _CAR_COLOURS),
+        ActorModel("charger", "vehicle", "Vehicle", 5.01, 1.88, 1.53,
+                   "passenger", "vehicle.dodge.charger_2020", _CAR_COLOURS),
+        ActorModel("van", "vehicle", "Vehicle", 4.44, 1.77, 1.99,
+                   "bus", "vehicle.volkswagen.t2_2021", _CAR_COLOURS),
+        ActorModel("bus", "vehicle", "Vehicle", 11.50, 2.50, 3.10,
+                   "bus", "vehicle.mitsubishi.fusorosa", ((212, 172, 44), (186, 40, 44), (36, 84, 160))),
+        ActorModel("truck", "vehicle", "Vehicle", 8.40, 2.45, 3.20,
+                   "truck", "vehicle.carlamotors.firetruck", ((200, 200, 204), (44, 86, 150), (150, 44, 40))),
+        ActorModel("ambulance", "vehicle", "Vehicle", 6.37, 2.35, 2.43,
+                   "emergency", "vehicle.ford.ambulance", ((244, 244, 244),)),
+        ActorModel("motorcycle", "vehicle", "Vehicle", 2.20, 0.85, 1.55,
+                   "motorcycle", "vehicle.kawasaki.ninja", ((190, 36, 36), (32, 32, 36), (34, 92, 170))),
+        ActorModel("bicycle", "vehicle", "Bicycle", 1.80, 0.65, 1.75,
+                   "bicycle", "vehicle.bh.crossbike", _CLOTHES),
+        ActorModel("pedestrian", "pedestrian", "Pedestrian", 0.45, 0.60, 1.75,
+                   "pedestrian", "walker.pedestrian.0001", _CLOTHES),
+        ActorModel("cone", "static", "Traffic Cone", 0.36, 0.36, 0.72,
+                   None, "static.prop.constructioncone", ((240, 96, 24),)),
+        ActorModel("barrier", "static", "Barrier", 0.45, 2.00, 1.00,
+                   None, "static.prop.streetbarrier", ((214, 60, 40),)),
     )
-}  # fmt: skip
+}
+# fmt: on
 
 EGO_LENGTH, EGO_WIDTH, EGO_HEIGHT = 4.89, 1.84, 1.49
 """Lincoln MKZ 2020, the hero of the release (vTypes of the co-simulation, facts §3.10)."""

@@ -15,7 +15,7 @@ from drivehierarchy_gym.scenarios.schema import Reaction, Trigger, Weather
 
 @dataclass(frozen=True)
 class TrafficDrive:
-    """Driven by the traffic simulator along `edges`, from `lane_index`/`lane_pos` (m, front bumper) at `speed` (m/s)."""
+    """Driven by the traffic simulator along `edges`, starting with the front bumper at `lane_pos` (m), at `speed` (m/s)."""
 
     edges: tuple[str, ...]
     lane_index: int
@@ -24,7 +24,7 @@ class TrafficDrive:
     max_speed: float | None = None
     """Own top speed (m/s); None leaves the class default of the traffic simulator."""
     at_route_end: Literal["stop", "continue", "leave"] = "leave"
-    """`stop` and `continue` are the release's two modes (facts §3.10); `leave` removes the vehicle at its route's end."""
+    """`stop` and `continue` are the release's two modes (facts §3.10); `leave` removes the vehicle there."""
 
 
 @dataclass(frozen=True)

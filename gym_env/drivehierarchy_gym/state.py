@@ -16,7 +16,7 @@ Indicator = Literal["off", "left", "right"]
 
 @dataclass(frozen=True, slots=True)
 class VehicleControl:
-    """Pedals and wheel, each tick held until the next: steer in [-1, 1] (negative = left), throttle and brake in [0, 1]."""
+    """Pedals and wheel, held until the next call: steer in [-1, 1] (negative = left), throttle and brake in [0, 1]."""
 
     steer: float = 0.0
     throttle: float = 0.0
@@ -25,7 +25,7 @@ class VehicleControl:
 
 @dataclass(frozen=True, slots=True)
 class EgoState:
-    """Pose of the ego's bounding-box centre, its forward speed (m/s, negative when rolling back) and front-wheel angle."""
+    """Pose of the ego's box centre, forward speed (m/s, negative rolling back), acceleration (m/s²), wheel angle (rad)."""
 
     x: float
     y: float

@@ -5,9 +5,9 @@ A place is written in one of three ways: on a lane, at plain coordinates, or rel
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 Family = Literal[
     "01_pedestrian_encounter",
@@ -63,7 +63,18 @@ class RoutePlace(Strict):
     turn_deg: float = Field(0.0, ge=-360, le=360)
 
 
-Place = LanePlace | WorldPlace | RoutePlace
+def _place_kind(value: Any) -> str:
+    """Tag of a place by the key that only its kind has, so that an error speaks of one kind and not of all three."""
+    keys = value if isinstance(value, dict) else vars(value) if isinstance(value, BaseModel) else ()
+    return "on route" if "route_m" in keys else "on lane" if "edge" in keys else "coordinates"
+
+
+Place = Annotated[
+    Annotated[LanePlace, Tag("on lane")]
+    | Annotated[WorldPlace, Tag("coordinates")]
+    | Annotated[RoutePlace, Tag("on route")],
+    Discriminator(_place_kind),
+]
 
 
 # --- triggers --------------------------------------------------------------------------------------------------------
@@ -126,9 +137,7 @@ class AllOf(Strict):
     triggers: tuple[Trigger, ...] = Field(min_length=2)
 
 
-Trigger = Annotated[
-    AtTime | EgoWithin | EgoPasses | EgoArrivesIn | OtherActor | AllOf, Field(discriminator="type")
-]
+Trigger = Annotated[AtTime | EgoWithin | EgoPasses | EgoArrivesIn | OtherActor | AllOf, Field(discriminator="type")]
 
 
 # --- behaviours ------------------------------------------------------------------------------------------------------
@@ -194,12 +203,12 @@ class Reaction(Strict):
 
 
 class Traffic(Strict):
-    """A vehicle that the traffic simulator drives along `edges` (the start's edge first)."""
+    """A vehicle that the traffic simulator drives. `start` is where its *front bumper* stands, as in SUMO."""
 
     type: Literal["traffic"] = "traffic"
     start: LanePlace
     edges: tuple[str, ...] = ()
-    """Edges after the start's own, or only the last one: the shortest way is filled in."""
+    """Edges after the start's own; gaps are filled with the shortest way."""
     speed: float = Field(0.0, ge=0, le=MAX_SPEED)
     max_speed: float | None = Field(None, gt=0, le=MAX_SPEED)
     at_route_end: Literal["stop", "continue", "leave"] = "leave"
@@ -284,8 +293,8 @@ class Scenario(Strict):
     actors: tuple[Actor, ...] = ()
     traffic: BackgroundTraffic = BackgroundTraffic()
     weather: Weather = Weather()
-    reference_speed: float = Field(7.0, gt=0, le=MAX_SPEED)
-    """Reference duration = route length / this (m/s)."""
+    reference_duration: float | None = Field(None, gt=0)
+    """Reference time of the efficiency term (s). Default: route length / 5.56 m/s, the release's fallback."""
     duration: float | None = Field(None, gt=0)
     """Scenario duration (s); the time limit is twice this. Default: the reference duration plus 10 s."""
     blocked_ticks: int = Field(100, ge=1)

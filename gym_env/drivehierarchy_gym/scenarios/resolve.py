@@ -1,0 +1,219 @@
+"""From a scenario to the plan of one episode: places become poses, edges a route, the seed traffic."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+
+from drivehierarchy_gym.catalog import ACTOR_MODELS, ActorModel
+from drivehierarchy_gym.errors import ScenarioError, unknown_name
+from drivehierarchy_gym.geometry import Polyline, Pose, wrap_angle
+from drivehierarchy_gym.plan import ActorPlan, Drive, EpisodePlan, PathDrive, StandDrive, TrafficDrive
+from drivehierarchy_gym.road.default_map import default_network_path
+from drivehierarchy_gym.road.network import RoadNetwork, load_network
+from drivehierarchy_gym.scenarios.background import background_traffic
+from drivehierarchy_gym.scenarios.schema import (
+    Actor,
+    AllOf,
+    EgoWithin,
+    LanePlace,
+    OtherActor,
+    Place,
+    Reaction,
+    RoutePlace,
+    Scenario,
+    Stand,
+    Traffic,
+    Trigger,
+    WorldPlace,
+)
+from drivehierarchy_gym.scenarios.schema import (
+    Path as PathMotion,
+)
+
+GOAL_RADIUS = 8.0
+"""Metres around the goal that count as arrived (paper Appendix E, facts §3.9)."""
+FALLBACK_REFERENCE_SPEED = 5.56
+"""m/s; reference duration of a route that states none (facts §4)."""
+SPARE_SECONDS = 10.0
+"""Added to the reference duration when a scenario states no duration of its own."""
+
+
+def network_file(scenario: Scenario, folder: Path | None = None) -> Path:
+    """SUMO net of a scenario: "a10kw" is the packaged one, anything else a path, relative to `folder`."""
+    if scenario.network == "a10kw":
+        return default_network_path()
+    path = (folder or Path.cwd()) / scenario.network
+    if not path.is_file():
+        raise ScenarioError(
+            f"{scenario.id}: network: no file {str(path)!r}; give 'a10kw' or the path of a SUMO .net.xml file"
+        )
+    return path
+
+
+def resolve(scenario: Scenario, seed: int, folder: Path | None = None) -> EpisodePlan:
+    """Plan of one episode of `scenario`.
+
+    Args:
+        scenario: validated scenario.
+        seed: draws colours and background traffic; the same seed gives an equal plan.
+        folder: where relative network paths start.
+
+    Raises:
+        ScenarioError: a place, edge or model does not exist, or the route has no way through; names actor and field.
+    """
+    path = network_file(scenario, folder)
+    network = load_network(path)
+    where = f"{scenario.id}: ego"
+    if isinstance(scenario.ego.start, RoutePlace):
+        raise ScenarioError(f"{where}.start: the ego cannot start relative to its own route; use edge/lane/pos or x/y")
+    if isinstance(scenario.ego.goal, RoutePlace):
+        raise ScenarioError(f"{where}.goal: the goal cannot be relative to the route it ends; use edge/lane/pos or x/y")
+    start = _pose(network, scenario.ego.start, None, f"{where}.start")
+    edges = _fill_edges(network, scenario.ego.edges, "passenger", f"{where}.edges")
+    if scenario.ego.goal is None:
+        end_lane = network.edge(edges[-1]).lanes[scenario.ego.lanes.get(edges[-1], 0)]
+        goal = network.lane_pose(end_lane.id, end_lane.length)
+    else:
+        goal = _pose(network, scenario.ego.goal, None, f"{where}.goal")
+    try:
+        route = network.route_polyline(edges, (start.x, start.y), (goal.x, goal.y), scenario.ego.lanes)
+    except ValueError as error:
+        raise ScenarioError(f"{where}.edges: {error}") from error
+
+    reference = scenario.reference_duration or route.length / FALLBACK_REFERENCE_SPEED
+    ids = {actor.id for actor in scenario.actors}
+    actors = tuple(_actor(network, route, actor, ids, scenario.id, seed) for actor in scenario.actors)
+    actors += background_traffic(network, start, route, scenario.traffic, seed, actors)
+    return EpisodePlan(
+        scenario_id=scenario.id,
+        family=scenario.family,
+        network_file=path,
+        start=start,
+        start_speed=scenario.ego.start_speed,
+        route=route,
+        route_edges=edges,
+        route_source="route_edges",
+        goal=(goal.x, goal.y),
+        goal_radius=GOAL_RADIUS,
+        scenario_duration=scenario.duration or reference + SPARE_SECONDS,
+        reference_duration=reference,
+        blocked_ticks=scenario.blocked_ticks,
+        weather=scenario.weather,
+        seed=seed,
+        actors=actors,
+    )
+
+
+def _pose(network: RoadNetwork, place: Place, route: Polyline | None, where: str) -> Pose:
+    if isinstance(place, WorldPlace):
+        return Pose(place.x, place.y, math.radians(place.heading_deg))
+    if isinstance(place, RoutePlace):
+        assert route is not None
+        if place.route_m > route.length:
+            raise ScenarioError(f"{where}: route_m {place.route_m:g} is beyond the route's {route.length:.1f} m")
+        base = route.at(place.route_m)
+        x, y = base.to_world(0.0, place.left_m)
+        return Pose(x, y, wrap_angle(base.yaw + math.radians(place.turn_deg)))
+    base = network.lane_pose(_lane_id(network, place, where), place.pos, place.left_m)
+    return Pose(base.x, base.y, wrap_angle(base.yaw + math.radians(place.turn_deg)))
+
+
+def _lane_id(network: RoadNetwork, place: LanePlace, where: str) -> str:
+    if place.edge not in network.edges:
+        raise ScenarioError(f"{where}: {unknown_name('edge', place.edge, network.edges)}")
+    lanes = network.edge(place.edge).lanes
+    if place.lane >= len(lanes):
+        raise ScenarioError(f"{where}: edge {place.edge!r} has lanes 0 to {len(lanes) - 1}, found lane {place.lane}")
+    lane = lanes[place.lane]
+    if not -lane.length <= place.pos <= lane.length:
+        raise ScenarioError(f"{where}: pos {place.pos:g} is not on lane {lane.id!r}, which is {lane.length:.1f} m long")
+    return lane.id
+
+
+def _fill_edges(network: RoadNetwork, edges: tuple[str, ...], vclass: str, where: str) -> tuple[str, ...]:
+    """`edges` with the shortest way put between each two that do not follow each other."""
+    for edge in edges:
+        if edge not in network.edges:
+            raise ScenarioError(f"{where}: {unknown_name('edge', edge, network.edges)}")
+    filled = list(edges[:1])
+    for edge in edges[1:]:
+        if edge == filled[-1]:
+            continue
+        way = network.shortest_path(filled[-1], edge, vclass)
+        if way is None:
+            raise ScenarioError(f"{where}: a {vclass} cannot get from edge {filled[-1]!r} to {edge!r}")
+        filled += way[1:]
+    if not filled:
+        raise ScenarioError(f"{where}: no edge given")
+    return tuple(filled)
+
+
+def _actor(
+    network: RoadNetwork, route: Polyline, actor: Actor, ids: set[str], scenario_id: str, seed: int
+) -> ActorPlan:
+    where = f"{scenario_id}: actor {actor.id!r}"
+    if actor.model not in ACTOR_MODELS:
+        raise ScenarioError(f"{where}: {unknown_name('model', actor.model, ACTOR_MODELS)}")
+    model = ACTOR_MODELS[actor.model]
+    pose, drive = _motion(network, route, actor, model, ids, where)
+    colour = actor.colour or random.Random(f"{seed}:{scenario_id}:{actor.id}").choice(model.colours)
+    reactions = tuple(
+        Reaction(when=_trigger(network, route, pose, reaction.when, ids, f"{where}.reactions[{i}]"), do=reaction.do)
+        for i, reaction in enumerate(actor.reactions)
+    )
+    return ActorPlan(actor.id, actor.model, pose, drive, colour, reactions)
+
+
+def _motion(
+    network: RoadNetwork, route: Polyline, actor: Actor, model: ActorModel, ids: set[str], where: str
+) -> tuple[Pose, Drive]:
+    motion = actor.motion
+    if isinstance(motion, Traffic):
+        if model.contact != "vehicle" or model.sumo_class is None:
+            raise ScenarioError(
+                f"{where}.motion: a {model.name} cannot be driven by traffic; use type 'path' or 'stand'"
+            )
+        lane = network.lane(_lane_id(network, motion.start, f"{where}.motion.start"))
+        if not lane.allows(model.sumo_class):
+            raise ScenarioError(
+                f"{where}.motion.start: lane {lane.id!r} does not allow a {model.name} ({model.sumo_class})"
+            )
+        if motion.start.left_m or motion.start.turn_deg:
+            raise ScenarioError(f"{where}.motion.start: a vehicle of the traffic starts in the middle of its lane")
+        pos = motion.start.pos if motion.start.pos >= 0 else lane.length + motion.start.pos
+        front = network.lane_pose(lane.id, pos)
+        x, y = front.to_world(-model.length / 2, 0.0)
+        edges = _fill_edges(network, (motion.start.edge, *motion.edges), model.sumo_class, f"{where}.motion.edges")
+        drive: Drive = TrafficDrive(edges, lane.index, pos, motion.speed, motion.max_speed, motion.at_route_end)
+        return Pose(x, y, front.yaw), drive
+    if isinstance(motion, Stand):
+        return _pose(network, motion.place, route, f"{where}.motion.place"), StandDrive()
+    assert isinstance(motion, PathMotion)
+    poses = [_pose(network, p, route, f"{where}.motion.points[{i}]") for i, p in enumerate(motion.points)]
+    try:
+        path = Polyline.through([(p.x, p.y) for p in poses])
+    except ValueError as error:
+        raise ScenarioError(f"{where}.motion.points: {error}") from error
+    segments = len(path.points) - 1
+    speeds = motion.speed if isinstance(motion.speed, tuple) else (motion.speed,) * segments
+    if len(speeds) != segments or min(speeds) <= 0:
+        raise ScenarioError(f"{where}.motion.speed: needs {segments} speeds above 0 m/s, found {list(speeds)}")
+    trigger = motion.start and _trigger(network, route, path.at(0.0), motion.start, ids, f"{where}.motion.start")
+    return path.at(0.0), PathDrive(path, tuple(speeds), trigger, motion.acceleration)
+
+
+def _trigger(network: RoadNetwork, route: Polyline, pose: Pose, trigger: Trigger, ids: set[str], where: str) -> Trigger:
+    """The trigger with its place as plain coordinates, after a check of the actor it names."""
+    if isinstance(trigger, AllOf):
+        return AllOf(triggers=tuple(_trigger(network, route, pose, t, ids, where) for t in trigger.triggers))
+    if isinstance(trigger, EgoWithin) and trigger.place is not None:
+        at = _pose(network, trigger.place, route, f"{where}.place")
+        return EgoWithin(meters=trigger.meters, place=WorldPlace(x=at.x, y=at.y))
+    if isinstance(trigger, OtherActor) and trigger.actor not in ids:
+        raise ScenarioError(f"{where}.actor: {unknown_name('actor', trigger.actor, ids)}")
+    route_m = getattr(trigger, "route_m", 0.0)
+    if route_m > route.length:
+        raise ScenarioError(f"{where}.route_m: {route_m:g} is beyond the route's {route.length:.1f} m")
+    return trigger
