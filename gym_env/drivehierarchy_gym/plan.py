@@ -15,7 +15,7 @@ from drivehierarchy_gym.scenarios.schema import Reaction, Trigger, Weather
 
 @dataclass(frozen=True)
 class TrafficDrive:
-    """Driven by the traffic simulator along `edges`, starting with the front bumper at `lane_pos` (m), at `speed` (m/s)."""
+    """Driven by the traffic simulator along `edges`: front bumper at `lane_pos` (m), with `speed` (m/s), at the start."""
 
     edges: tuple[str, ...]
     lane_index: int
