@@ -15,7 +15,7 @@ from drivehierarchy_gym.scenarios.schema import Reaction, Trigger, Weather
 
 @dataclass(frozen=True)
 class TrafficDrive:
-    """Driven by the traffic simulator along `edges`: front bumper at `lane_pos` (m), with `speed` (m/s), at the start."""
+    """Driven by the traffic simulator along `edges`; front bumper at `lane_pos` (m), `speed` (m/s) at the start."""
 
     edges: tuple[str, ...]
     lane_index: int

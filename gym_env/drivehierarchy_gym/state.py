@@ -25,7 +25,7 @@ class VehicleControl:
 
 @dataclass(frozen=True, slots=True)
 class EgoState:
-    """Pose of the ego's box centre; forward speed (m/s, negative rolling back), acceleration (m/s²), wheel angle (rad)."""
+    """Pose of the box centre, forward speed (m/s, negative rolling back), acceleration (m/s²), wheel angle (rad)."""
 
     x: float
     y: float
