@@ -88,6 +88,8 @@ class EpisodePlan:
     start_speed: float
     route: Polyline
     """Reference route from the start to the goal, used by score, prompt and cameras."""
+    lane_route: Polyline
+    """The way a good driver takes along the same edges: lane centres and junction lanes. Privileged agents follow it."""
     route_edges: tuple[str, ...]
     route_source: str
     """`route_edges`, `reference_points` or `via_points_destination` (facts §3.7)."""

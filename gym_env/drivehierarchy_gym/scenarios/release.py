@@ -168,6 +168,7 @@ def read_scenario(path: Path) -> Scenario:
             edges=placed.edges,
             goal=WorldPlace(x=hero.points[-1][0], y=hero.points[-1][1]),
             lanes={placed.edges[0]: placed.lane_index},
+            reference_line="edges",
         ),
         actors=tuple(actors),
         weather=WEATHER,

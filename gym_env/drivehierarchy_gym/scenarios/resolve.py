@@ -77,9 +77,11 @@ def resolve(scenario: Scenario, seed: int, folder: Path | None = None) -> Episod
         goal = network.lane_pose(end_lane.id, end_lane.length)
     else:
         goal = _pose(network, scenario.ego.goal, None, f"{where}.goal")
+    ends = (start.x, start.y), (goal.x, goal.y)
     try:
-        route = network.route_polyline(edges, (start.x, start.y), (goal.x, goal.y), scenario.ego.lanes)
-    except ValueError as error:
+        lane_route = network.route_polyline(edges, *ends, scenario.ego.lanes)
+        route = lane_route if scenario.ego.reference_line == "lanes" else network.edge_polyline(edges, *ends)
+    except ScenarioError as error:
         raise ScenarioError(f"{where}.edges: {error}") from error
 
     reference = scenario.reference_duration or route.length / FALLBACK_REFERENCE_SPEED
@@ -93,6 +95,7 @@ def resolve(scenario: Scenario, seed: int, folder: Path | None = None) -> Episod
         start=start,
         start_speed=scenario.ego.start_speed,
         route=route,
+        lane_route=lane_route,
         route_edges=edges,
         route_source="route_edges",
         goal=(goal.x, goal.y),

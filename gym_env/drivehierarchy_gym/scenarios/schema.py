@@ -278,6 +278,8 @@ class Ego(Strict):
     lanes: dict[str, int] = Field(default_factory=dict)
     """Lane index to follow on an edge; default: the rightmost lane that continues the route."""
     start_speed: float = Field(0.0, ge=0, le=MAX_SPEED)
+    reference_line: Literal["lanes", "edges"] = "lanes"
+    """What progress is measured on: lane centres, or the middle of the whole edges as in the release (facts §3.7)."""
 
 
 class Scenario(Strict):
