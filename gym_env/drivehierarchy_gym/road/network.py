@@ -18,6 +18,7 @@ from drivehierarchy_gym.geometry import Polyline, Pose
 from drivehierarchy_gym.road import routing
 from drivehierarchy_gym.road.drivable import DrivableArea
 from drivehierarchy_gym.road.elements import FOOT_CLASSES, Connection, Edge, Junction, Lane, LaneHit, StopLine
+from drivehierarchy_gym.road.lane_index import LaneIndex
 from drivehierarchy_gym.road.reader import NetContents, read_net
 
 
@@ -57,7 +58,7 @@ class RoadNetwork:
         }
         self._drivable: dict[str, DrivableArea] = {}
         self._successors: dict[str, dict[str, dict[str, float]]] = {}
-        self._candidates: dict[tuple[str, bool], NDArray[np.bool_]] = {}
+        self._indices: dict[tuple[str, bool], LaneIndex] = {}
 
     def __repr__(self) -> str:
         return f"RoadNetwork({str(self.path)!r}, {len(self.edges)} edges, {len(self.junctions)} junctions)"
@@ -214,34 +215,22 @@ class RoadNetwork:
             corners = [lane.shape.points for lane in self.sidewalk_corners]
         return DrivableArea(lanes, [o for o in outlines if len(o) > 2], [c for c in corners if len(c) > 2])
 
-    @cached_property
-    def _segments(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], tuple[Lane, ...]]:
-        """Starts (N, 2), directions (N, 2) and lane numbers (N,) of all segments of normal and internal lanes."""
-        lanes = tuple(lane for lane in self.lanes.values() if lane.kind in ("normal", "internal"))
-        starts = np.concatenate([lane.shape.points[:-1] for lane in lanes])
-        ends = np.concatenate([lane.shape.points[1:] for lane in lanes])
-        counts = [len(lane.shape.points) - 1 for lane in lanes]
-        return starts, ends - starts, np.repeat(np.arange(len(lanes)), counts), lanes
-
     def nearest_lanes(
         self, x: float, y: float, radius: float, vclass: str = "passenger", internal: bool = False
     ) -> list[LaneHit]:
-        """Lanes for `vclass` whose centre line comes within `radius` metres of (x, y), nearest first (ties by id)."""
-        starts, directions, numbers, lanes = self._segments
-        usable = self._candidates.get((vclass, internal))
-        if usable is None:
-            fits = np.array([lane.allows(vclass) and (internal or lane.kind == "normal") for lane in lanes])
-            usable = self._candidates[vclass, internal] = fits[numbers]
-        offset = np.array((x, y)) - starts
-        lengths2 = np.einsum("ij,ij->i", directions, directions)
-        along = np.clip(np.einsum("ij,ij->i", offset, directions) / lengths2, 0.0, 1.0)
-        distances2 = np.square(offset - along[:, None] * directions).sum(axis=1)
-        near = np.unique(numbers[usable & (distances2 <= radius * radius)])
-        hits = []
-        for lane in (lanes[number] for number in near):
-            arc, distance = lane.shape.project(x, y)
-            hits.append(LaneHit(lane, abs(distance), lane.pos(arc)))
-        return sorted(hits, key=lambda hit: (hit.distance, hit.lane.id))
+        """Lanes for `vclass` whose centre line comes within `radius` metres of (x, y), nearest first.
+
+        Lanes inside junctions are left out unless `internal`; ties keep the order of the net.
+        """
+        index = self._indices.get((vclass, internal))
+        if index is None:
+            kinds = ("normal", "internal") if internal else ("normal",)
+            lanes = [lane for lane in self.lanes.values() if lane.kind in kinds and lane.allows(vclass)]
+            index = self._indices[vclass, internal] = LaneIndex(lanes, [lane.shape.points for lane in lanes])
+        return [
+            LaneHit(lane, distance, lane.pos(lane.shape.project(x, y).arc))
+            for distance, lane in index.near(x, y, radius)
+        ]
 
     # --- ways --------------------------------------------------------------------------------------------------------
 

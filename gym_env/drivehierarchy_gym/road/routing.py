@@ -144,8 +144,8 @@ def route_polyline(
         ScenarioError: as `route_lanes`, or the goal does not lie ahead of the start.
     """
     first, last = _road(network, edges[0], vclass) if edges else None, network.edge(edges[-1]) if edges else None
-    start_lane = _nearest_lane(first, start_xy, vclass) if first and start_xy else None
-    goal_lane = _nearest_lane(last, goal_xy, vclass) if last and goal_xy and edges[-1] not in lanes else None
+    start_lane = nearest_lane(first, start_xy, vclass) if first and start_xy else None
+    goal_lane = nearest_lane(last, goal_xy, vclass) if last and goal_xy and edges[-1] not in lanes else None
     choices = route_lanes(
         network,
         edges,
@@ -204,6 +204,12 @@ def with_nodes(network: RoadNetwork, edge: Edge, points: NDArray[np.float64]) ->
     return np.vstack(([(before.x, before.y)], points, [(after.x, after.y)]))
 
 
+def nearest_lane(edge: Edge, xy: tuple[float, float], vclass: str) -> Lane:
+    """Lane of `edge` for `vclass` whose centre line is nearest to `xy`."""
+    lanes = [lane for lane in edge.lanes if lane.allows(vclass)]
+    return min(lanes, key=lambda lane: abs(lane.shape.project(*xy).offset))
+
+
 def _road(network: RoadNetwork, edge_id: str, vclass: str) -> Edge:
     edge = network.edge(edge_id)
     if not edge.allows(vclass):
@@ -248,11 +254,6 @@ def _through(network: RoadNetwork, before: Lane, after: Lane, vclass: str) -> tu
         if connection.to_lane == after.id and _allowed(network, connection, vclass):
             return network.internal_path(connection)
     raise AssertionError("route_lanes only chooses lanes that connect")
-
-
-def _nearest_lane(edge: Edge, xy: tuple[float, float], vclass: str) -> Lane:
-    lanes = [lane for lane in edge.lanes if lane.allows(vclass)]
-    return min(lanes, key=lambda lane: abs(lane.shape.project(*xy).offset))
 
 
 def _along(enter: Lane, leave: Lane, begin: float, end: float) -> NDArray[np.float64]:
