@@ -11,13 +11,15 @@ import json
 import math
 import os
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-from drivehierarchy_gym.catalog import ACTOR_MODELS, EGO_BLUEPRINT
+from drivehierarchy_gym.catalog import ACTOR_MODELS, EGO_BLUEPRINT, EGO_LENGTH, EGO_WIDTH
 from drivehierarchy_gym.errors import ReleaseNotFoundError, ScenarioError
+from drivehierarchy_gym.geometry import boxes_overlap
 from drivehierarchy_gym.road.matching import match_points
 from drivehierarchy_gym.road.network import RoadNetwork, load_network
 from drivehierarchy_gym.scenarios.schema import (
@@ -62,6 +64,13 @@ WALKING_SPEED = 1.2
 WEATHER = Weather(sky="clear", sun_altitude_deg=13.0)
 """The one weather of the release (facts §3.11)."""
 WALKER_SEARCH_RADIUS = 30.0
+FREE_PLACE_RADIUS = 20.0
+FREE_PLACE_STEP = 0.5
+FREE_PLACE_GAP = 0.3
+"""Metres: how far from its point, in what steps and with what gap a free place is looked for."""
+
+Box = tuple[float, float, float, float, float]
+"""x, y, yaw, length, width."""
 
 
 def find_release(folder: str | os.PathLike[str] | None = None) -> Path:
@@ -109,11 +118,7 @@ class Participant:
     def estimated_duration(self) -> float:
         """Seconds over the points: every segment at the mean of its end speeds (facts §3.11)."""
         total = 0.0
-        for (a, b), (u, v) in zip(
-            zip(self.points, self.points[1:], strict=False),
-            zip(self.speeds, self.speeds[1:], strict=False),
-            strict=True,
-        ):
+        for (a, b), (u, v) in zip(pairwise(self.points), pairwise(self.speeds), strict=True):
             mean = (u + v) / 2
             total += math.dist(a, b) / (mean if mean >= 0.1 else FALLBACK_SPEED)
         return total
@@ -150,13 +155,14 @@ def read_scenario(path: Path) -> Scenario:
     hero = heroes[0]
     placed = recorded.get(hero.id) or _place(path, network, hero)
     start = network.lane_pose(f"{placed.edges[0]}_{placed.lane_index}", placed.lane_pos)
-    actors = [
-        _pedestrian(path, network, p)
-        if p.role == "pedestrian"
-        else _vehicle(p, recorded.get(p.id) or _place(path, network, p))
-        for p in participants
-        if p is not hero
-    ]
+    taken: list[Box] = [(*start, EGO_LENGTH, EGO_WIDTH)]
+    actors = []
+    for participant in participants:
+        if participant.role == "pedestrian":
+            actors.append(_pedestrian(path, network, participant))
+        elif participant is not hero:
+            wanted = recorded.get(participant.id) or _place(path, network, participant)
+            actors.append(_vehicle(participant, _free_place(path, network, participant, wanted, taken)))
     durations = [recorded[p.id].duration if p.id in recorded else p.estimated_duration for p in participants]
     return Scenario(
         id=path.parent.name,
@@ -227,9 +233,8 @@ def _place(path: Path, network: RoadNetwork, participant: Participant) -> Placem
             f"{len(participant.points)} points; is {NETWORK_FILE.name} the network of this release?"
         )
     first = matched.points[0]
-    return Placement(
-        model, tuple(matched.route_edges), first.lane_index, max(first.lane_pos, 0.0), participant.estimated_duration
-    )
+    lane_pos = min(max(first.lane_pos, 0.0), network.lane(first.lane_id).length)
+    return Placement(model, tuple(matched.route_edges), first.lane_index, lane_pos, participant.estimated_duration)
 
 
 def _recorded(path: Path, network: RoadNetwork) -> dict[str, Placement]:
@@ -262,6 +267,49 @@ def _recorded(path: Path, network: RoadNetwork) -> dict[str, Placement]:
             f"{path}: {type(error).__name__}: {error}; delete the file to have entity.json converted anew"
         ) from error
     return placements
+
+
+def _free_place(
+    path: Path, network: RoadNetwork, participant: Participant, placed: Placement, taken: list[Box]
+) -> Placement:
+    """`placed`, or the nearest lane position from which its route can be driven and where nobody stands yet.
+
+    The release puts several vehicles into one another; its traffic simulator then holds back all but the first until
+    there is room, and its bridge drops those that CARLA cannot spawn. Here every one is in the world from the start.
+    The box found is added to `taken`.
+    """
+    model = ACTOR_MODELS[placed.model]
+    x, y = participant.points[0]
+    for place in chain((placed,), _places_near(network, x, y, placed)):
+        front = network.lane_pose(f"{place.edges[0]}_{place.lane_index}", place.lane_pos)
+        centre = front.to_world(-model.length / 2, 0.0)
+        grown = (*centre, front.yaw, model.length + 2 * FREE_PLACE_GAP, model.width)
+        if not any(boxes_overlap(*grown, *other) for other in taken):
+            taken.append((*centre, front.yaw, model.length, model.width))
+            return place
+    raise ScenarioError(
+        f"{path}: participant {participant.id!r}: no free place for a {placed.model} within {FREE_PLACE_RADIUS:g} m of "
+        f"({x:.1f}, {y:.1f})"
+    )
+
+
+def _places_near(network: RoadNetwork, x: float, y: float, placed: Placement) -> Iterator[Placement]:
+    """Lane positions around (x, y) that look the same way and lead onto the route of `placed`, nearest first."""
+    vclass = ACTOR_MODELS[placed.model].sumo_class
+    assert vclass is not None
+    wanted_yaw = network.lane_pose(f"{placed.edges[0]}_{placed.lane_index}", placed.lane_pos).yaw
+    found = []
+    for hit in network.nearest_lanes(x, y, FREE_PLACE_RADIUS, vclass):
+        way = network.shortest_path(hit.lane.edge_id, placed.edges[-1], vclass)
+        if way is None or len(way) > len(placed.edges) + 3:
+            continue
+        for step in range(int(hit.lane.length / FREE_PLACE_STEP) + 1):
+            pos = step * FREE_PLACE_STEP
+            pose = network.lane_pose(hit.lane.id, pos)
+            if math.cos(pose.yaw - wanted_yaw) > 0.7:
+                distance = math.dist(pose[:2], (x, y))
+                found.append((distance, Placement(placed.model, tuple(way), hit.lane.index, pos, placed.duration)))
+    return (place for _, place in sorted(found, key=lambda item: item[0]))
 
 
 def _vehicle(participant: Participant, placed: Placement) -> Actor:

@@ -12,25 +12,9 @@ from drivehierarchy_gym.geometry import Polyline, Pose, wrap_angle
 from drivehierarchy_gym.plan import ActorPlan, Drive, EpisodePlan, PathDrive, StandDrive, TrafficDrive
 from drivehierarchy_gym.road.default_map import default_network_path
 from drivehierarchy_gym.road.network import RoadNetwork, load_network
+from drivehierarchy_gym.scenarios import schema
 from drivehierarchy_gym.scenarios.background import background_traffic
-from drivehierarchy_gym.scenarios.schema import (
-    Actor,
-    AllOf,
-    EgoWithin,
-    LanePlace,
-    OtherActor,
-    Place,
-    Reaction,
-    RoutePlace,
-    Scenario,
-    Stand,
-    Traffic,
-    Trigger,
-    WorldPlace,
-)
-from drivehierarchy_gym.scenarios.schema import (
-    Path as PathMotion,
-)
+from drivehierarchy_gym.scenarios.schema import LanePlace, Place, RoutePlace, Scenario, Trigger, WorldPlace
 
 GOAL_RADIUS = 8.0
 """Metres around the goal that count as arrived (paper Appendix E, facts §3.9)."""
@@ -154,7 +138,7 @@ def _fill_edges(network: RoadNetwork, edges: tuple[str, ...], vclass: str, where
 
 
 def _actor(
-    network: RoadNetwork, route: Polyline, actor: Actor, ids: set[str], scenario_id: str, seed: int
+    network: RoadNetwork, route: Polyline, actor: schema.Actor, ids: set[str], scenario_id: str, seed: int
 ) -> ActorPlan:
     where = f"{scenario_id}: actor {actor.id!r}"
     if actor.model not in ACTOR_MODELS:
@@ -163,17 +147,19 @@ def _actor(
     pose, drive = _motion(network, route, actor, model, ids, where)
     colour = actor.colour or random.Random(f"{seed}:{scenario_id}:{actor.id}").choice(model.colours)
     reactions = tuple(
-        Reaction(when=_trigger(network, route, pose, reaction.when, ids, f"{where}.reactions[{i}]"), do=reaction.do)
+        schema.Reaction(
+            when=_trigger(network, route, pose, reaction.when, ids, f"{where}.reactions[{i}]"), do=reaction.do
+        )
         for i, reaction in enumerate(actor.reactions)
     )
     return ActorPlan(actor.id, actor.model, pose, drive, colour, reactions)
 
 
 def _motion(
-    network: RoadNetwork, route: Polyline, actor: Actor, model: ActorModel, ids: set[str], where: str
+    network: RoadNetwork, route: Polyline, actor: schema.Actor, model: ActorModel, ids: set[str], where: str
 ) -> tuple[Pose, Drive]:
     motion = actor.motion
-    if isinstance(motion, Traffic):
+    if isinstance(motion, schema.Traffic):
         if model.contact != "vehicle" or model.sumo_class is None:
             raise ScenarioError(
                 f"{where}.motion: a {model.name} cannot be driven by traffic; use type 'path' or 'stand'"
@@ -191,30 +177,48 @@ def _motion(
         edges = _fill_edges(network, (motion.start.edge, *motion.edges), model.sumo_class, f"{where}.motion.edges")
         drive: Drive = TrafficDrive(edges, lane.index, pos, motion.speed, motion.max_speed, motion.at_route_end)
         return Pose(x, y, front.yaw), drive
-    if isinstance(motion, Stand):
+    if isinstance(motion, schema.Stand):
         return _pose(network, motion.place, route, f"{where}.motion.place"), StandDrive()
-    assert isinstance(motion, PathMotion)
-    poses = [_pose(network, p, route, f"{where}.motion.points[{i}]") for i, p in enumerate(motion.points)]
+    if isinstance(motion, schema.Drive):
+        path = _lane_path(network, motion, model, f"{where}.motion")
+        speeds: tuple[float, ...] = (motion.speed,) * (len(path.points) - 1)
+    else:
+        poses = [_pose(network, p, route, f"{where}.motion.points[{i}]") for i, p in enumerate(motion.points)]
+        try:
+            path = Polyline.through([(p.x, p.y) for p in poses])
+        except ValueError as error:
+            raise ScenarioError(f"{where}.motion.points: {error}") from error
+        segments = len(path.points) - 1
+        speeds = motion.speed if isinstance(motion.speed, tuple) else (motion.speed,) * segments
+        if len(speeds) != segments or min(speeds) <= 0:
+            raise ScenarioError(f"{where}.motion.speed: needs {segments} speeds above 0 m/s, found {list(speeds)}")
+    trigger = motion.when and _trigger(network, route, path.at(0.0), motion.when, ids, f"{where}.motion.when")
+    return path.at(0.0), PathDrive(path, speeds, trigger, motion.acceleration)
+
+
+def _lane_path(network: RoadNetwork, motion: schema.Drive, model: ActorModel, where: str) -> Polyline:
+    """Centre line of the lanes that a body is moved along, from its start to its goal."""
+    vclass = model.sumo_class or "passenger"
+    start = _pose(network, motion.start, None, f"{where}.start")
+    edges = _fill_edges(network, (motion.start.edge, *motion.edges), vclass, f"{where}.edges")
+    lanes = {motion.start.edge: motion.start.lane, **motion.lanes}
+    goal = motion.goal and _pose(network, motion.goal, None, f"{where}.goal")
+    if motion.goal is not None:
+        lanes[motion.goal.edge] = motion.goal.lane
     try:
-        path = Polyline.through([(p.x, p.y) for p in poses])
-    except ValueError as error:
-        raise ScenarioError(f"{where}.motion.points: {error}") from error
-    segments = len(path.points) - 1
-    speeds = motion.speed if isinstance(motion.speed, tuple) else (motion.speed,) * segments
-    if len(speeds) != segments or min(speeds) <= 0:
-        raise ScenarioError(f"{where}.motion.speed: needs {segments} speeds above 0 m/s, found {list(speeds)}")
-    trigger = motion.start and _trigger(network, route, path.at(0.0), motion.start, ids, f"{where}.motion.start")
-    return path.at(0.0), PathDrive(path, tuple(speeds), trigger, motion.acceleration)
+        return network.route_polyline(edges, (start.x, start.y), goal and (goal.x, goal.y), lanes, vclass)
+    except ScenarioError as error:
+        raise ScenarioError(f"{where}.edges: {error}") from error
 
 
 def _trigger(network: RoadNetwork, route: Polyline, pose: Pose, trigger: Trigger, ids: set[str], where: str) -> Trigger:
     """The trigger with its place as plain coordinates, after a check of the actor it names."""
-    if isinstance(trigger, AllOf):
-        return AllOf(triggers=tuple(_trigger(network, route, pose, t, ids, where) for t in trigger.triggers))
-    if isinstance(trigger, EgoWithin) and trigger.place is not None:
+    if isinstance(trigger, schema.AllOf):
+        return schema.AllOf(triggers=tuple(_trigger(network, route, pose, t, ids, where) for t in trigger.triggers))
+    if isinstance(trigger, schema.EgoWithin) and trigger.place is not None:
         at = _pose(network, trigger.place, route, f"{where}.place")
-        return EgoWithin(meters=trigger.meters, place=WorldPlace(x=at.x, y=at.y))
-    if isinstance(trigger, OtherActor) and trigger.actor not in ids:
+        return schema.EgoWithin(meters=trigger.meters, place=WorldPlace(x=at.x, y=at.y))
+    if isinstance(trigger, schema.OtherActor) and trigger.actor not in ids:
         raise ScenarioError(f"{where}.actor: {unknown_name('actor', trigger.actor, ids)}")
     route_m = getattr(trigger, "route_m", 0.0)
     if route_m > route.length:

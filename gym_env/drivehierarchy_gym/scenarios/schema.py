@@ -215,13 +215,31 @@ class Traffic(Strict):
 
 
 class Path(Strict):
-    """Any body moved along points, exactly: cross a road, drive through a junction, walk away."""
+    """Any body moved along points in straight lines, exactly: cross a road, walk away."""
 
     type: Literal["path"] = "path"
     points: tuple[Place, ...] = Field(min_length=2)
     speed: float | tuple[float, ...]
     """One speed, or one for every segment."""
-    start: Trigger | None = None
+    when: Trigger | None = None
+    """It stands at the first point until this fires; at once when None."""
+    acceleration: float | None = Field(None, gt=0, le=12)
+
+
+class Drive(Strict):
+    """A vehicle moved along the lanes of `edges`, exactly: it keeps its speed whoever is in the way."""
+
+    type: Literal["drive"] = "drive"
+    start: LanePlace
+    edges: tuple[str, ...] = ()
+    """Edges after the start's own; gaps are filled with the shortest way."""
+    lanes: dict[str, int] = Field(default_factory=dict)
+    """Lane index to take on an edge; default: the lane that continues the way."""
+    goal: LanePlace | None = None
+    """Where it stops; default: the end of the last edge."""
+    speed: float = Field(gt=0, le=MAX_SPEED)
+    when: Trigger | None = None
+    """It stands at its start until this fires; at once when None."""
     acceleration: float | None = Field(None, gt=0, le=12)
 
 
@@ -238,7 +256,7 @@ class Actor(Strict):
     id: str = Field(pattern=r"^[A-Za-z0-9_.-]+$")
     model: str
     colour: tuple[int, int, int] | None = None
-    motion: Annotated[Traffic | Path | Stand, Field(discriminator="type")]
+    motion: Annotated[Traffic | Drive | Path | Stand, Field(discriminator="type")]
     reactions: tuple[Reaction, ...] = ()
 
     @model_validator(mode="after")
