@@ -28,8 +28,14 @@ SOURCE_SHA256 = {
 }
 """Digests of the files in sumo/tools/game/A10KW of eclipse-sumo 1.28.0."""
 
-NETCONVERT_OPTIONS = ("--sidewalks.guess", "--crossings.guess", "--junctions.internal-link-detail", "9")
-"""Sidewalks and crossings for pedestrians; nine points on a turn instead of five, so that routes bend smoothly."""
+NETCONVERT_OPTIONS = (
+    "--sidewalks.guess",
+    "--sidewalks.guess.exclude", "151495018,151495034",
+    "--crossings.guess",
+    "--junctions.internal-link-detail", "9",
+)  # fmt: skip
+"""Sidewalks (though not on the two slow motorway ramps) and crossings for pedestrians; nine points on a turn instead of
+five, so that routes bend smoothly."""
 
 
 def sumo_home() -> Path:
