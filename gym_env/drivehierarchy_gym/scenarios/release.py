@@ -188,6 +188,8 @@ def _participants(path: Path, network: RoadNetwork) -> list[Participant]:
         entity = json.loads(path.read_text(encoding="utf-8"))
         info = entity["trajectoryInfo"]
         rows = (json.loads(info) if isinstance(info, str) else info)["participantTrajectories"]
+        if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
+            raise TypeError("it is not a list of objects")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ScenarioError(
             f"{path}: trajectoryInfo.participantTrajectories cannot be read ({type(error).__name__}: {error}); "

@@ -98,7 +98,7 @@ def test_fault_names_file_field_and_value(tmp_path: Path, path: str, value: obje
 @pytest.mark.parametrize("text", ["a: [1", "- 1\n- 2\n", "", "\x00"])
 def test_file_that_is_no_scenario(tmp_path: Path, text: str) -> None:
     file = write(tmp_path, text)
-    with pytest.raises(ScenarioError, match="YAML|mapping"):
+    with pytest.raises(ScenarioError, match=r"YAML|mapping"):
         read_scenario(file)
 
 
