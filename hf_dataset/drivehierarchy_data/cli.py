@@ -1,0 +1,91 @@
+"""`drivehierarchy data`: import, check and describe editions of the R1-R3 data."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, TaskID
+from rich.table import Table
+
+from .editions import edition_folder, find_edition
+from .errors import DataError
+from .image_roots import ImageRoots
+from .items import SPLITS
+from .release import find_questions
+from .release_import import EXCLUDED_FILE, import_release
+
+app = typer.Typer(no_args_is_help=True, help="Data of R1-R3: import, check and describe editions.")
+
+_EditionArgument = Annotated[
+    str | None, typer.Argument(help="Folder or name (sim, release) of the edition; default: the one that lm_eval uses.")
+]
+
+
+@app.command("import-release")
+def import_release_command(
+    release: Annotated[Path | None, typer.Option(help="Folder of the authors' release.", show_default=False)] = None,
+    nuscenes: Annotated[Path | None, typer.Option(help="nuScenes: the folder that holds samples/.")] = None,
+    drama: Annotated[Path | None, typer.Option(help="DRAMA: the folder that holds combined/.")] = None,
+    lingoqa: Annotated[Path | None, typer.Option(help="LingoQA: the folder that holds images/.")] = None,
+    navsim: Annotated[
+        Path | None, typer.Option(help="NAVSIM: the folder that holds navsim_logs/ and sensor_blobs/.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write; default: where lm_eval finds it.")] = None,
+) -> None:
+    """Turn the authors' records and your copies of their images into the edition `release`. Resumes."""
+    console = Console()
+    questions = find_questions(release, os.environ)
+    folders = {"nuscenes": nuscenes, "drama": drama, "lingoqa": lingoqa, "navsim": navsim}
+    roots = ImageRoots({name: folder for name, folder in folders.items() if folder is not None})
+    for name, folder in roots.folders.items():
+        if not folder.is_dir():
+            raise DataError(f"--{name} {folder}: no such folder")
+    target = out or edition_folder("release")
+    with Progress(console=console) as progress:
+        bars: dict[str, TaskID] = {}
+
+        def report(task: str, done: int, total: int) -> None:
+            if task not in bars:
+                bars[task] = progress.add_task(task, total=total)
+            progress.update(bars[task], completed=done)
+
+        result = import_release(questions, target, roots, progress=report)
+    for note in result.notes:
+        console.print(note)
+    counts = result.counts()
+    table = Table("task", "items", "left out", "why")
+    for task in sorted({*result.edition.tasks(), *counts}):
+        reasons = counts.get(task, {})
+        why = ", ".join(f"{reason} {number}" for reason, number in reasons.items())
+        table.add_row(task, str(result.edition.size(task)), str(sum(reasons.values())), why)
+    console.print(table)
+    console.print(f"edition: {result.edition.folder}; what was left out: {result.edition.folder / EXCLUDED_FILE}")
+
+
+@app.command()
+def info(edition: _EditionArgument = None) -> None:
+    """Show which edition is found, where it lies and what it holds."""
+    console = Console()
+    found = find_edition(edition)
+    console.print(f"{found.name}: {found.folder}")
+    table = Table("task", *SPLITS)
+    tasks = sorted({task for split in SPLITS for task in found.tasks(split)})  # type: ignore[arg-type]
+    for task in tasks:
+        table.add_row(task, *(str(found.size(task, split)) for split in SPLITS))  # type: ignore[arg-type]
+    console.print(table)
+
+
+@app.command()
+def check(edition: _EditionArgument = None) -> None:
+    """Read every byte of an edition and compare it with its checksums."""
+    found = find_edition(edition)
+    problems = found.problems()
+    for problem in problems:
+        typer.echo(problem)
+    if problems:
+        raise DataError(f"{found.folder}: {len(problems)} files are not as recorded; rebuild or re-copy them")
+    typer.echo(f"{found.folder}: {len(found.manifest.files)} files are as recorded")

@@ -1,0 +1,17 @@
+"""Errors of the data package; all descend from the project's one base class."""
+
+from __future__ import annotations
+
+from drivehierarchy_gym.errors import DriveHierarchyError
+
+
+class DataError(DriveHierarchyError, ValueError):
+    """A record, a file or an edition that does not hold what its schema promises."""
+
+
+class ImageError(DataError):
+    """An image that cannot be read or decoded, or is not the image it was recorded as."""
+
+
+class EditionNotFoundError(DriveHierarchyError, FileNotFoundError):
+    """No edition of the data where one was looked for; the message says which command makes it."""

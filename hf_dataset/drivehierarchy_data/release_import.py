@@ -1,0 +1,189 @@
+"""The release edition: the authors' records with the user's own copies of the images, as Parquet."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from drivehierarchy_gym.road.cache import write_atomically
+
+from .editions import DATA_FOLDER, FORMAT, Edition, open_edition, shard_path, write_manifest
+from .errors import DataError, ImageError
+from .image_roots import ImageRoots
+from .images import read_image
+from .items import Item
+from .release import NOT_A_TASK, QUESTION_FILES, QuestionFile, Record, read_questions
+from .shards import has_recipe, write_shard
+
+RECORDS_PER_SHARD = 100
+EXCLUDED_FILE = "excluded.jsonl"
+"""Beside the manifest: one line for each record that did not become an item, with its reason."""
+
+MISSING_FILE, UNREADABLE_RECORD, MISSING_IMAGE, UNUSABLE_IMAGE = (
+    "missing question file",
+    "unreadable record",
+    "missing image",
+    "unusable image",
+)
+"""Why a record is left out. An image is unusable when it does not decode or has another size than the record says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """One record, or one file, that did not become items."""
+
+    task: str
+    record: str
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What an import did: the edition it wrote, and what was left out of it and why."""
+
+    edition: Edition
+    excluded: list[Exclusion]
+    notes: list[str]
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Task -> reason -> number of records left out."""
+        return _counts(self.excluded)
+
+
+def import_release(
+    questions_folder: Path,
+    out: Path,
+    roots: ImageRoots,
+    *,
+    progress: Callable[[str, int, int], None] = lambda task, done, total: None,
+) -> ImportReport:
+    """Writes the edition `release` into `out`: every record whose images are all on this machine.
+
+    Files that are already there and were made of the same records and images are kept, so an interrupted import goes
+    on where it stopped, and one that lacked images picks them up when it is run again. `progress` receives task,
+    records done, records in all. Raises DataError when no record at all could be imported.
+    """
+    data_folder = out / DATA_FOLDER
+    excluded: list[Exclusion] = []
+    notes: list[str] = []
+    if (questions_folder / f"{NOT_A_TASK}.jsonl").is_file():
+        notes.append(f"{NOT_A_TASK}.jsonl is not a task of the benchmark (it has no images) and is not imported")
+    for file in QUESTION_FILES:
+        try:
+            questions = read_questions(questions_folder, file)
+        except DataError as error:
+            excluded.append(Exclusion(file.task, f"{file.name}.jsonl", MISSING_FILE, str(error)))
+            _remove_shards(data_folder, file.task, 0)
+            continue
+        excluded += [
+            Exclusion(file.task, line.partition(": ")[0], UNREADABLE_RECORD, line) for line in questions.rejected
+        ]
+        batches = list(_batches(questions.records))
+        done = 0
+        for index, batch in enumerate(batches):
+            excluded += _import_batch(batch, file, shard_path(data_folder, file.task, "test", index), roots)
+            done += len(batch)
+            progress(file.task, done, len(questions.records))
+        _remove_shards(data_folder, file.task, len(batches))
+    _write_exclusions(data_folder / EXCLUDED_FILE, excluded)
+    manifest = write_manifest(data_folder, "release", {"source": "authors' release"}, _counts(excluded))
+    if not manifest.files:
+        first = "; ".join(f"{exclusion.record}: {exclusion.detail}" for exclusion in excluded[:2])
+        every = data_folder / EXCLUDED_FILE
+        raise DataError(f"not one record of {questions_folder} could be imported ({first}); all reasons are in {every}")
+    return ImportReport(open_edition(out), excluded, notes)
+
+
+def _counts(excluded: Sequence[Exclusion]) -> dict[str, dict[str, int]]:
+    counts: dict[str, Counter[str]] = {}
+    for exclusion in excluded:
+        counts.setdefault(exclusion.task, Counter())[exclusion.reason] += 1
+    return {task: dict(reasons) for task, reasons in sorted(counts.items())}
+
+
+def _batches(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
+    for start in range(0, len(records), RECORDS_PER_SHARD):
+        yield records[start : start + RECORDS_PER_SHARD]
+
+
+def _import_batch(batch: Sequence[Record], file: QuestionFile, path: Path, roots: ImageRoots) -> list[Exclusion]:
+    """Writes the records of one file of the edition, unless it is there already; returns what was left out of it."""
+    excluded: list[Exclusion] = []
+    located: list[tuple[Record, list[Path]]] = []
+    for record in batch:
+        try:
+            located.append((record, [roots.locate(p, file.source, record.meta) for p in record.image_paths]))
+        except ImageError as error:
+            excluded.append(Exclusion(file.task, record.id, MISSING_IMAGE, str(error)))
+    recipe = _recipe(located)
+    if has_recipe(path, recipe):
+        return excluded
+    items: list[Item] = []
+    for record, paths in located:
+        try:
+            items.append(_item(record, paths))
+        except ImageError as error:
+            excluded.append(Exclusion(file.task, record.id, UNUSABLE_IMAGE, str(error)))
+    if items:
+        # A file that lacks an unusable image is never final: the next run looks at that image again.
+        write_shard(path, items, recipe if len(items) == len(located) else "")
+    else:
+        path.unlink(missing_ok=True)
+    return excluded
+
+
+def _item(record: Record, paths: Sequence[Path]) -> Item:
+    images = tuple(read_image(path) for path in paths)
+    data = record.meta.get("meta_data", {})
+    size = data.get("image_size") or data.get("image_resolution")
+    for image, path in zip(images, paths, strict=True):
+        if size and [image.width, image.height] != list(size):
+            # Pixel coordinates in question and answer would mean other places.
+            raise ImageError(f"{path} is {image.width}x{image.height}, but the record is about {size[0]}x{size[1]}")
+    return Item(
+        id=record.id,
+        task=record.file.task,
+        rank=record.file.rank,
+        source=record.file.source,
+        scene_id=record.scene_id,
+        question=record.question,
+        answer=record.answer,
+        answer_kind=record.file.answer_kind,
+        images=images,
+        views=record.views,
+        options=record.options,
+        meta={**record.meta, "image_paths": list(record.image_paths)},
+    )
+
+
+def _recipe(located: Sequence[tuple[Record, list[Path]]]) -> str:
+    """Digest of everything that decides a file's content: the records, and size and time of each image file."""
+    digest = hashlib.sha256(f"release format {FORMAT}".encode())
+    for record, paths in located:
+        digest.update(json.dumps([record.id, record.question, record.answer, record.options, record.meta]).encode())
+        for path in paths:
+            stat = path.stat()
+            digest.update(f"{path}|{stat.st_size}|{stat.st_mtime_ns}".encode())
+    return digest.hexdigest()
+
+
+def _remove_shards(data_folder: Path, task: str, first: int) -> None:
+    """Removes files of an earlier import with more records."""
+    index = first
+    while (path := shard_path(data_folder, task, "test", index)).is_file():
+        path.unlink()
+        index += 1
+
+
+def _write_exclusions(path: Path, excluded: Sequence[Exclusion]) -> None:
+    lines = "".join(json.dumps(asdict(exclusion), ensure_ascii=False) + "\n" for exclusion in excluded)
+
+    def write(partial: Path) -> None:
+        partial.write_text(lines, encoding="utf-8")
+
+    write_atomically(path, write)

@@ -1,0 +1,207 @@
+"""One Parquet file of an edition: written whole or not at all, read without its pixels, its images on demand."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from PIL import Image
+
+from drivehierarchy_gym.road.cache import write_atomically
+
+from .errors import DataError, ImageError
+from .images import MEDIA_TYPES, EncodedImage, content_name, decode
+from .items import SCHEMA, Item, row
+
+ROWS_PER_GROUP = 8
+"""Rows in one row group: an image is found by reading its group, so groups are small."""
+
+RECIPE_KEY = b"drivehierarchy.recipe"
+"""Footer entry that says what a file was made of; a resumed build keeps a file whose recipe is still the same."""
+
+_PIXELS = "images.list.element.bytes"
+_NAMES = "images.list.element.path"
+_COMPRESSED = [name for name in SCHEMA.names if name != "images"]
+_OPEN_FILES = 64
+_OPEN_GROUPS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ImageLocation:
+    """Where one image lies: Parquet file, row, position in the row; and its content name."""
+
+    shard: str
+    row: int
+    index: int
+    name: str
+
+    def read(self) -> bytes:
+        """The bytes of the image file. Raises ImageError when they are not the recorded ones."""
+        shard = _open(self.shard)
+        data = shard.image(self.row, self.index)
+        extension = self.name.rpartition(".")[2]
+        if content_name(data, extension) != self.name:
+            raise ImageError(f"{self}: the bytes do not match their name {self.name}; rebuild or re-copy the file")
+        return data
+
+    @property
+    def media_type(self) -> str:
+        """MIME type of the image file."""
+        return MEDIA_TYPES[self.name.rpartition(".")[2]]
+
+    def decode(self) -> Image.Image:
+        """The decoded image. Raises ImageError when it is damaged."""
+        return decode(self.read(), str(self))
+
+    def __str__(self) -> str:
+        return f"{self.shard}, row {self.row}, image {self.index}"
+
+
+def write_shard(path: Path, items: Sequence[Item], recipe: str) -> None:
+    """Writes `items` as the Parquet file `path`, atomically: a killed writer leaves the old file or none.
+
+    The same items and recipe give the same bytes. `recipe` identifies what the file was made of (seed, sources,
+    builder version); `has_recipe` reads it back.
+    """
+    table = pa.Table.from_pylist([row(item) for item in items], schema=SCHEMA)
+    table = table.replace_schema_metadata({**(SCHEMA.metadata or {}), RECIPE_KEY: recipe.encode()})
+
+    def write(partial: Path) -> None:
+        pq.write_table(
+            table,
+            partial,
+            row_group_size=ROWS_PER_GROUP,
+            compression={**dict.fromkeys(_leaves(table.schema), "ZSTD"), _PIXELS: "NONE"},
+            use_dictionary=_COMPRESSED,
+            write_statistics=["id"],
+        )
+
+    write_atomically(path, write)
+
+
+def _leaves(schema: pa.Schema) -> list[str]:
+    """Parquet paths of the columns, the way `compression` wants them named."""
+    leaves = []
+    for field in schema:
+        if field.name == "images":
+            leaves += [_PIXELS, _NAMES]
+        elif pa.types.is_list(field.type) or pa.types.is_fixed_size_list(field.type):
+            leaves.append(f"{field.name}.list.element")
+        else:
+            leaves.append(field.name)
+    return leaves
+
+
+def has_recipe(path: Path, recipe: str) -> bool:
+    """Whether `path` is a complete Parquet file made by this very recipe."""
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+    except (OSError, pa.ArrowInvalid):
+        return False
+    return bool(metadata.get(RECIPE_KEY) == recipe.encode())
+
+
+@dataclass(frozen=True, slots=True)
+class ShardRecord:
+    """What the manifest says about one file."""
+
+    sha256: str
+    bytes: int
+    items: int
+    images: int
+
+
+def shard_record(path: Path) -> ShardRecord:
+    """Checksum, size and counts of a finished file."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    names = read_columns(path, [_NAMES])["images"]
+    return ShardRecord(digest.hexdigest(), path.stat().st_size, len(names), sum(len(entry) for entry in names))
+
+
+def read_columns(path: Path, columns: Sequence[str]) -> pa.Table:
+    """Some columns of a file. Raises DataError naming the file when it is not a readable Parquet file of ours."""
+    try:
+        with pq.ParquetFile(path, memory_map=True) as file:
+            return file.read(columns=list(columns))
+    except (OSError, pa.ArrowInvalid) as error:
+        raise DataError(f"{path}: not a readable Parquet file ({error}); rebuild or re-copy it") from error
+
+
+def read_documents(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file without their pixels: `meta` decoded, `images` replaced by a tuple of `ImageLocation`."""
+    columns = [name for name in SCHEMA.names if name != "images"]
+    table = read_columns(path, [*columns, _NAMES])
+    documents = []
+    for index, document in enumerate(table.to_pylist()):
+        names = [image["path"] for image in document["images"]]
+        document["images"] = tuple(ImageLocation(str(path), index, i, name) for i, name in enumerate(names))
+        try:
+            document["meta"] = json.loads(document["meta"])
+        except json.JSONDecodeError as error:
+            raise DataError(f"{path}, item {document['id']}: field 'meta' is not JSON ({error})") from error
+        documents.append(document)
+    return documents
+
+
+def read_items(path: Path) -> Iterator[Item]:
+    """The complete items of a file, one row group in memory at a time; every image checked to decode."""
+    for document in read_documents(path):
+        images = tuple(EncodedImage.checked(location.read(), str(location)) for location in document["images"])
+        fields = {key: document[key] for key in ("id", "task", "rank", "source", "scene_id", "question", "answer")}
+        yield Item(
+            **fields,
+            answer_kind=document["answer_kind"],
+            images=images,
+            views=tuple(document["views"]),
+            options=tuple(document["options"]),
+            meta=document["meta"],
+        )
+
+
+class _OpenShard:
+    """A memory-mapped file with its most recently used row groups."""
+
+    def __init__(self, path: str) -> None:
+        try:
+            self._file = pq.ParquetFile(path, memory_map=True)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise ImageError(f"{path}: not a readable Parquet file ({error}); rebuild or re-copy it") from error
+        self._path = path
+        sizes = [self._file.metadata.row_group(group).num_rows for group in range(self._file.num_row_groups)]
+        self._group_of_row = [(group, offset) for group, size in enumerate(sizes) for offset in range(size)]
+        self._groups: dict[int, pa.Array] = {}
+        self._lock = threading.Lock()
+
+    def image(self, row_index: int, index: int) -> bytes:
+        group, offset = self._group_of_row[row_index]
+        with self._lock:
+            column = self._groups.pop(group, None)
+            if column is None:
+                try:
+                    table = self._file.read_row_group(group, columns=[_PIXELS])
+                except (OSError, pa.ArrowInvalid) as error:
+                    raise ImageError(f"{self._path}, row {row_index}: cannot be read ({error})") from error
+                column = table["images"].combine_chunks()
+            self._groups[group] = column
+            while len(self._groups) > _OPEN_GROUPS:
+                del self._groups[next(iter(self._groups))]
+        data = column[offset].values.field("bytes")[index].as_py()
+        if data is None:
+            raise ImageError(f"{self._path}, row {row_index}, image {index}: holds no bytes")
+        return bytes(data)
+
+
+@lru_cache(maxsize=_OPEN_FILES)
+def _open(path: str) -> _OpenShard:
+    return _OpenShard(path)
