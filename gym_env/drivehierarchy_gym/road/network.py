@@ -8,18 +8,21 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from drivehierarchy_gym.errors import ScenarioError, unknown_name
 from drivehierarchy_gym.geometry import Polyline, Pose
-from drivehierarchy_gym.road import routing
+from drivehierarchy_gym.road import markings, routing, shapes, surfaces
+from drivehierarchy_gym.road.cache import cached_arrays, code_digest
 from drivehierarchy_gym.road.drivable import DrivableArea
 from drivehierarchy_gym.road.elements import FOOT_CLASSES, Connection, Edge, Junction, Lane, LaneHit, StopLine
 from drivehierarchy_gym.road.lane_index import LaneIndex
+from drivehierarchy_gym.road.markings import Marking, MarkingKind
 from drivehierarchy_gym.road.reader import NetContents, read_net
+from drivehierarchy_gym.road.surfaces import Surface, SurfaceKind
 
 
 class RoadNetwork:
@@ -56,6 +59,8 @@ class RoadNetwork:
         self.signals: Mapping[str, Mapping[int, tuple[StopLine, ...]]] = {
             signal: {index: tuple(links[index]) for index in sorted(links)} for signal, links in sorted(signals.items())
         }
+        self._areas: tuple[Surface, ...] | None = None
+        self._markings: tuple[Marking, ...] | None = None
         self._drivable: dict[str, DrivableArea] = {}
         self._successors: dict[str, dict[str, dict[str, float]]] = {}
         self._indices: dict[tuple[str, bool], LaneIndex] = {}
@@ -231,6 +236,26 @@ class RoadNetwork:
             LaneHit(lane, distance, lane.pos(lane.shape.project(x, y).arc))
             for distance, lane in index.near(x, y, radius)
         ]
+
+    # --- looks -------------------------------------------------------------------------------------------------------
+
+    def road_areas(self) -> tuple[Surface, ...]:
+        """The ground of the roads, kind by kind, as triangles that do not overlap; kept in the cache folder."""
+        if self._areas is None:
+            name = f"areas-{self.sha256[:16]}-{code_digest(surfaces, shapes)}"
+            arrays = cached_arrays(name, lambda: {s.kind: s.triangles for s in surfaces.road_areas(self)})
+            self._areas = tuple(Surface(cast(SurfaceKind, kind), triangles) for kind, triangles in arrays.items())
+        return self._areas
+
+    def markings(self) -> tuple[Marking, ...]:
+        """Everything painted on the roads, kind by kind, as triangles; kept in the cache folder."""
+        if self._markings is None:
+            name = f"markings-{self.sha256[:16]}-{code_digest(markings, shapes)}"
+            arrays = cached_arrays(name, lambda: {m.kind: m.triangles for m in markings.road_markings(self)})
+            self._markings = tuple(
+                Marking(cast(MarkingKind, kind), markings.WHITE, triangles) for kind, triangles in arrays.items()
+            )
+        return self._markings
 
     # --- ways --------------------------------------------------------------------------------------------------------
 

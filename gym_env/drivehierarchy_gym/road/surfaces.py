@@ -1,0 +1,130 @@
+"""The ground of the roads as coloured flat areas that do not overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from drivehierarchy_gym.road.elements import FOOT_CLASSES, RAIL_CLASSES, Lane
+from drivehierarchy_gym.road.shapes import Triangles, triangulate
+
+if TYPE_CHECKING:
+    from drivehierarchy_gym.road.network import RoadNetwork
+
+SurfaceKind = Literal[
+    "asphalt", "gravel", "cycleway", "sidewalk", "kerb",
+    "grass", "forest", "farmland", "water", "parking", "paving",
+]  # fmt: skip
+"""The first five belong to roads (`RoadNetwork.road_areas`), the others to their surroundings."""
+
+GRAVEL_TYPES = ("highway.track",)
+"""OpenStreetMap road types without a sealed surface."""
+KERB_WIDTH = 0.15
+_SLIT = 0.4
+"""Gaps and strips of asphalt that are narrower than this (m) come from rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """All ground of one kind: `triangles` (T, 3, 2), counter-clockwise, without overlaps."""
+
+    kind: SurfaceKind
+    triangles: Triangles
+
+
+def road_areas(network: RoadNetwork) -> tuple[Surface, ...]:
+    """Asphalt (junctions included), gravel, cycleways, sidewalks, and the kerbs between sidewalk and roadway."""
+    lanes: dict[SurfaceKind, list[Lane]] = {"asphalt": [], "gravel": [], "cycleway": [], "sidewalk": []}
+    for lane in network.lanes.values():
+        surface = lane_surface(network, lane)
+        if surface is not None:
+            lanes[surface].append(lane)
+    corners = _union(_polygon(lane.shape.points) for lane in network.sidewalk_corners)
+    junctions = {kind: _junctions(network, members) for kind, members in lanes.items()}
+    corner_ids = {lane.id for lane in network.sidewalk_corners}
+    shared = _union(_polygon(lane.shape.points) for lane in network.walking_areas if lane.id not in corner_ids)
+    driven = _strips(lanes["asphalt"])
+    ground = shapely.union_all([driven, shared, junctions["asphalt"]])
+    asphalt = _smooth(_without(ground, _without(corners, driven)))
+    # What is left of a junction's polygon behind its sidewalk corners is no road.
+    asphalt = _union(part for part in shapely.get_parts(asphalt) if shapely.intersects(part, driven))
+    covered = asphalt
+    areas: dict[SurfaceKind, shapely.Geometry] = {"asphalt": asphalt}
+    extras: dict[SurfaceKind, shapely.Geometry] = {
+        "cycleway": junctions["cycleway"],
+        "sidewalk": corners,
+        "gravel": junctions["gravel"],
+    }
+    for kind, extra in extras.items():
+        areas[kind] = _without(shapely.union(_strips(lanes[kind]), extra), covered)
+        covered = shapely.union(covered, areas[kind])
+    roadway = shapely.union(areas["asphalt"], areas["gravel"])
+    edge = shapely.intersection(shapely.boundary(areas["sidewalk"]), shapely.buffer(roadway, 0.1))
+    band = shapely.buffer(edge, KERB_WIDTH, cap_style="flat")
+    areas["kerb"] = polygons(shapely.intersection(band, areas["sidewalk"]))
+    areas["sidewalk"] = _without(areas["sidewalk"], band)
+    return tuple(Surface(kind, triangulate(shapely.simplify(area, 0.01))) for kind, area in areas.items())
+
+
+def lane_surface(network: RoadNetwork, lane: Lane) -> SurfaceKind | None:
+    """What a normal or internal lane is made of; None for rails and for crossings and walking areas."""
+    if lane.kind not in ("normal", "internal") or not lane.permissions or lane.permissions <= RAIL_CLASSES:
+        return None
+    if lane.permissions <= FOOT_CLASSES:
+        return "sidewalk" if lane.kind == "normal" else None
+    if lane.permissions <= FOOT_CLASSES | {"bicycle"}:
+        return "cycleway"
+    edge = network.edges[lane.edge_id]
+    if lane.kind == "normal":
+        return "gravel" if edge.road_type in GRAVEL_TYPES else "asphalt"
+    followers = [network.edges[network.lanes[c.to_lane].edge_id] for c in network.connections_from(lane.id)]
+    return "gravel" if followers and all(road.road_type in GRAVEL_TYPES for road in followers) else "asphalt"
+
+
+def _junctions(network: RoadNetwork, lanes: Iterable[Lane]) -> shapely.Geometry:
+    """Polygons of the junctions that the internal ones among `lanes` cross."""
+    nodes = sorted({network.edges[lane.edge_id].from_node for lane in lanes if lane.kind == "internal"})
+    return _union(_polygon(network.junctions[node].polygon) for node in nodes if node in network.junctions)
+
+
+def _strips(lanes: Iterable[Lane]) -> shapely.Geometry:
+    return _union(
+        shapely.buffer(shapely.LineString(lane.shape.points), lane.width / 2, cap_style="flat", join_style="mitre")
+        for lane in lanes
+    )
+
+
+def _smooth(area: shapely.Geometry) -> shapely.Geometry:
+    """`area` without slits and without slivers narrower than `_SLIT`."""
+    for step in (_SLIT / 2, -_SLIT, _SLIT / 2):
+        area = shapely.buffer(area, step, join_style="mitre")
+    return polygons(area)
+
+
+def _union(areas: Iterable[shapely.Geometry]) -> shapely.Geometry:
+    parts = [area for area in areas if not area.is_empty]
+    return shapely.union_all(parts) if parts else shapely.Polygon()
+
+
+def _without(area: shapely.Geometry, cut: shapely.Geometry) -> shapely.Geometry:
+    return polygons(shapely.difference(area, cut))
+
+
+def polygons(area: shapely.Geometry) -> shapely.Geometry:
+    """The polygons of `area`, without the lines and points that operations on touching areas leave behind."""
+    parts = [area]
+    while any(part.geom_type in ("GeometryCollection", "MultiPolygon") for part in parts):
+        parts = [piece for part in parts for piece in shapely.get_parts(part)]
+    return _union(part for part in parts if part.geom_type == "Polygon")
+
+
+def _polygon(outline: NDArray[np.float64]) -> shapely.Geometry:
+    """Polygon of an outline, mended where it crosses itself; empty where it has no area."""
+    if len(outline) < 3:
+        return shapely.Polygon()
+    return polygons(shapely.make_valid(shapely.Polygon(outline)))
