@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Literal
 
 from drivehierarchy_gym.bridge import MAX_TARGET_SPEED, clamp
+from drivehierarchy_gym.reasoning import strip_reasoning
 
 ParseRule = Literal["official", "flexible"]
 PARSE_RULES: tuple[ParseRule, ...] = ("official", "flexible")
@@ -58,44 +59,12 @@ class ParsedKeys:
 UNPARSEABLE = ParsedAction(None, None, "unparseable")
 
 
-# --- reasoning and look-alike characters -----------------------------------------------------------------------------
-
-_REASONING = r"think|thinking|thought|thoughts|reasoning|reflection|scratchpad"
-_TAGS = re.compile(
-    rf"(?P<close></\s*(?:{_REASONING})\s*>|\[/THINK\]|◁/think▷|<\|end\|>|<\|channel\|>\s*final\s*<\|message\|>)"
-    rf"|(?P<open><\s*(?:{_REASONING})\s*>|\[THINK\]|◁think▷|<\|channel\|>\s*analysis\s*<\|message\|>)",
-    re.IGNORECASE,
-)
 _LOOK_ALIKES = {ord(c): "-" for c in "\u2010\u2011\u2012\u2013\u2014\u2043\u2212"} | {
     ord(c): None for c in "\u200b\u200c\u200d\u2060\ufeff\u00ad"
 }
 
 
-def strip_reasoning(text: str) -> str | None:
-    """The reply without its reasoning blocks; None when a block is never closed, for then there is no answer yet.
-
-    A closing tag without an opening one ends a block that began in the prompt: what precedes it is dropped too.
-    """
-    kept: list[str] = []
-    depth = 0
-    position = 0
-    for tag in _TAGS.finditer(text):
-        if depth == 0:
-            kept.append(text[position : tag.start()])
-        if tag["open"]:
-            depth += 1
-        elif depth:
-            depth -= 1
-        elif tag["close"].startswith(("</", "[", "◁")):
-            kept.clear()
-        position = tag.end()
-    if depth:
-        return None
-    kept.append(text[position:])
-    return "".join(kept)
-
-
-def plain_characters(text: str) -> str:
+def _plain_characters(text: str) -> str:
     """`text` with full-width forms, typographic minus signs and invisible characters replaced by plain ones (NFKC)."""
     return unicodedata.normalize("NFKC", text).translate(_LOOK_ALIKES)
 
@@ -185,7 +154,7 @@ def _parse_flexible(text: str) -> ParsedAction:
     answer = strip_reasoning(text)
     if answer is None:
         return UNPARSEABLE
-    answer = plain_characters(answer)
+    answer = _plain_characters(answer)
     labels = list(_LABELS.finditer(answer))
     steer: float | None = None
     speed: float | None = None

@@ -13,7 +13,6 @@ from drivehierarchy_gym.action_text import (
     format_action,
     parse_action,
     parse_keys,
-    strip_reasoning,
 )
 
 NOTHING = ParsedAction(None, None, "unparseable")
@@ -183,24 +182,6 @@ def test_official_agrees_with_an_independent_statement(text: str) -> None:
 def test_long_replies_are_read_in_linear_time() -> None:
     for filler in ("steer: ", "steer:" + " " * 50, "<think>", "target_speed_mps = <", "*" * 50, "steer\n"):
         assert parse_action(filler * 4000, "flexible").status == "unparseable"
-
-
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("no tags", "no tags"),
-        ("a<think>b</think>c", "ac"),
-        ("a<think>b<think>c</think>d</think>e", "ae"),
-        ("b</think>c", "c"),
-        ("[THINK]b[/THINK]c", "c"),
-        ("<Reasoning >b</ reasoning>c", "c"),
-        ("<|channel|>analysis<|message|>b<|end|><|start|>assistant<|channel|>final<|message|>c", "<|start|>assistantc"),
-        ("a<think>b", None),
-        ("a</think>b<think>c", None),
-    ],
-)
-def test_strip_reasoning(text: str, answer: str | None) -> None:
-    assert strip_reasoning(text) == answer
 
 
 @pytest.mark.parametrize(
