@@ -1,0 +1,86 @@
+"""How far to the side of the line to drive so as to pass what stands in the way, within the drivable area."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+SHIFT_STEP = 0.25
+"""m between neighbouring shifts."""
+MAX_SHIFT = 4.5
+"""m to either side that are considered."""
+SHIFTS = np.arange(-round(MAX_SHIFT / SHIFT_STEP), round(MAX_SHIFT / SHIFT_STEP) + 1) * SHIFT_STEP
+"""Shifts (D,) to the left of the line (m)."""
+SLOPES = np.array([-1, 0, 1], dtype=np.int64)
+"""Change of the shift from one station to the next, in shift steps: at most 14 degrees."""
+
+# Prices of one station; only their proportions matter.
+SHIFT_COST, SLOPE_COST, BEND_COST = 0.05, 0.1, 1.0
+CLOSE_COST, EDGE_COST, BLOCKED_COST = 3.0, 1.5, 1000.0
+
+OPEN, CLOSE, EDGE, BLOCKED = 0, 1, 2, 3
+"""Cells: free; nearer to an obstacle than is comfortable; a side of the car off the road; contact or off the road."""
+
+
+@dataclass(frozen=True)
+class Evasion:
+    """Shift (N,) to the left of the line at every station (m); `blocked` stations cannot be passed."""
+
+    shift: NDArray[np.float64]
+    blocked: bool
+
+
+def plan_shift(cells: NDArray[np.uint8], start: float, wanted: NDArray[np.float64]) -> Evasion:
+    """Cheapest shift along the stations of `cells` (N, D), from the shift `start`, near the `wanted` one (N,)."""
+    first = int(np.clip(round((start + MAX_SHIFT) / SHIFT_STEP), 0, len(SHIFTS) - 1))
+    indices, blocked = _search(cells, first, wanted)
+    shift = SHIFTS[indices]
+    smooth = np.convolve(np.pad(shift, 3, mode="edge"), np.ones(7) / 7, mode="valid")
+    return Evasion(smooth, bool(blocked))
+
+
+@njit(cache=True)
+def _search(cells, first, wanted):  # type: ignore[no-untyped-def]
+    stations, shifts = cells.shape
+    slopes = len(SLOPES)
+    cost = np.full((shifts, slopes), np.inf)
+    cost[first, 1] = 0.0
+    came = np.zeros((stations, shifts, slopes), dtype=np.int8)
+    for i in range(1, stations):
+        following = np.full((shifts, slopes), np.inf)
+        for d in range(shifts):
+            for s in range(slopes):
+                if cost[d, s] == np.inf:
+                    continue
+                for t in range(slopes):
+                    e = d + SLOPES[t]
+                    if e < 0 or e >= shifts:
+                        continue
+                    away = SHIFTS[e] - wanted[i]
+                    price = cost[d, s] + SHIFT_COST * away * away + SLOPE_COST * abs(SLOPES[t])
+                    price += BEND_COST * (SLOPES[t] - SLOPES[s]) ** 2
+                    kind = cells[i, e]
+                    if kind == CLOSE:
+                        price += CLOSE_COST
+                    elif kind == EDGE:
+                        price += EDGE_COST
+                    elif kind == BLOCKED:
+                        price += BLOCKED_COST
+                    if price < following[e, t]:
+                        following[e, t] = price
+                        came[i, e, t] = s
+        cost = following
+    best, d, t = np.inf, 0, 0
+    for e in range(shifts):
+        for u in range(slopes):
+            if cost[e, u] < best:
+                best, d, t = cost[e, u], e, u
+    indices = np.empty(stations, dtype=np.int64)
+    for i in range(stations - 1, 0, -1):
+        indices[i] = d
+        d, t = d - SLOPES[t], came[i, d, t]
+    indices[0] = first
+    return indices, best >= BLOCKED_COST

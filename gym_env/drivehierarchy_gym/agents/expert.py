@@ -1,0 +1,336 @@
+"""The privileged expert: it knows the whole world state and drives every scenario that can be driven safely.
+
+Each decision: foresee everybody (`prediction`), choose a line around what stands in the way (`evasion`), fill the
+path-time diagram of that line, and take the cheapest speeds through it (`speed_plan`): distance to the leading vehicle,
+gaps at junctions, right of way and persons are all cells of that diagram.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivehierarchy_gym.agents.evasion import BLOCKED, CLOSE, EDGE, OPEN, SHIFTS, plan_shift
+from drivehierarchy_gym.agents.prediction import LAYER, LAYERS, STANDING, Body, Predictor
+from drivehierarchy_gym.agents.protocol import EpisodeContext
+from drivehierarchy_gym.agents.reference import ReferenceLine, headings, speed_profile
+from drivehierarchy_gym.agents.speed_plan import HIT, NEAR, STEP, SpeedPlan, path_time, plan_speeds
+from drivehierarchy_gym.agents.tracking import DECISION_SECONDS, pursue, target_for
+from drivehierarchy_gym.catalog import ACTOR_MODELS, EGO_LENGTH, EGO_WIDTH
+from drivehierarchy_gym.geometry import wrap_angle
+from drivehierarchy_gym.state import EgoState, Snapshot
+
+SIGHT = 120.0
+"""m; who is farther away is not considered."""
+BEHIND = 4
+"""Stations of the line kept behind the car, for steering."""
+EVASION_AHEAD = 70
+"""Stations for which the shift is planned."""
+
+# Room kept around bodies (m): along and across, for a certain contact and for uncomfortable nearness.
+VEHICLE_HIT, VEHICLE_NEAR = (0.4, 0.25), (1.5, 0.6)
+PERSON_HIT, PERSON_NEAR = (0.5, 0.5), (1.2, 1.2)
+STATIC_HIT, STATIC_NEAR = (0.3, 0.12), (0.6, 0.3)
+GROWTH = 0.12
+"""Metres that the box of a moving vehicle grows at either end for every second it is foreseen."""
+MAX_GROWTH = 0.8
+
+PASSING_HIT, PASSING_CLOSE = 0.25, 0.7
+"""m beside a standing body: less is a contact, less than the second is close."""
+PERSON_PASSING_CLOSE = 1.3
+WAITING_GAP = 6.0
+"""m before an obstacle at which to wait, so that there is room to steer around it."""
+LINE_GAP = 1.0
+"""m between the car's front and a stop line."""
+IMPATIENCE = 3.5
+"""Seconds after which a standing vehicle that waits for nothing visible is an obstacle."""
+
+CAUTIOUS_BRAKING, CAUTIOUS_REACTION = 4.5, 0.4
+"""m/s² and s: the stop that must be possible before somebody who may step out."""
+AMBER_BRAKING = 3.5
+"""m/s² up to which the car stops for an amber light."""
+
+CREEP_AFTER = 3.75
+"""Seconds at standstill after which the car rolls a little: 5 s count as blocked (facts §3.9)."""
+CREEP_SPEED = 1.0
+CREEP_ROOM = 0.6
+"""m that must be free ahead for it."""
+ROLLING = 1.0 / 3.6
+"""m/s; slower counts as standing."""
+
+
+@dataclass(frozen=True)
+class _Course:
+    """A line to drive, from `BEHIND` stations behind the car on, and the best speeds along it."""
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    plan: SpeedPlan
+    room: float
+    """Metres free ahead of the car for the next second."""
+
+
+class ExpertAgent:
+    """Drives with full knowledge of the present, the road and the scripted paths; see the module."""
+
+    action_mode = "target_speed"
+    observation = "state"
+    privileged = True
+
+    def __init__(self) -> None:
+        self._context: EpisodeContext | None = None
+
+    def reset(self, context: EpisodeContext, info: Mapping[str, Any]) -> None:
+        self._context = context
+        self._line = ReferenceLine(context.plan, context.network)
+        self._predictor = Predictor(context.plan, context.network)
+        self._arc = 0.0
+        self._stood = 0.0
+        self._evading = False
+        self._drivable: dict[int, NDArray[np.uint8]] = {}
+
+    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> NDArray[np.float32]:
+        assert self._context is not None
+        snapshot = self._context.snapshot
+        ego = snapshot.ego
+        self._arc, offset = self._line.line.project(ego.x, ego.y, (self._arc - 10.0, self._arc + 40.0))
+        self._stood = self._stood + DECISION_SECONDS if ego.speed < ROLLING else 0.0
+        bodies = self._predictor.update(snapshot, SIGHT)
+        course = self._choose_course(snapshot, bodies, offset)
+        steer = pursue(ego, course.x, course.y)
+        acceleration = (float(course.plan.speeds[1]) - ego.speed) / STEP
+        target = target_for(acceleration, ego.speed)
+        if self._stood >= CREEP_AFTER and target < CREEP_SPEED and course.room > CREEP_ROOM:
+            target = CREEP_SPEED
+        return np.array([steer, target], dtype=np.float32)
+
+    def close(self) -> None:
+        pass
+
+    # --- the line ----------------------------------------------------------------------------------------------------
+
+    def _choose_course(self, snapshot: Snapshot, bodies: Sequence[Body], offset: float) -> _Course:
+        obstacles = [body for body in bodies if self._is_obstacle(body, snapshot)]
+        cells = self._evasion_cells(obstacles)
+        evasion = plan_shift(cells, offset, np.zeros(len(cells)))
+        around = None if evasion.blocked else self._course(snapshot, bodies, evasion.shift, ())
+        if np.abs(evasion.shift[BEHIND:]).max(initial=0.0) < abs(offset) + 0.3 and around is not None:
+            self._evading = False
+            return around
+        # Something stands in the way: go around it, or wait before it for the way around to become free.
+        keep = plan_shift(np.zeros_like(cells), offset, np.zeros(len(cells)))
+        wait = self._course(snapshot, bodies, keep.shift, obstacles)
+        bonus = 10.0 if self._evading else 0.0
+        if around is not None and not around.plan.contact and around.plan.cost - bonus <= wait.plan.cost:
+            self._evading = True
+            return around
+        self._evading = False
+        return wait
+
+    def _is_obstacle(self, body: Body, snapshot: Snapshot) -> bool:
+        if body.state.speed > STANDING:
+            return False
+        if body.parked or body.may_start or ACTOR_MODELS[body.state.model].contact == "pedestrian":
+            return True
+        if body.standing_seconds < IMPATIENCE:
+            return False
+        arc = self._line.line.project(body.state.x, body.state.y, (self._arc, self._arc + SIGHT)).arc
+        waits_at_signal = any(arc < stop.station < arc + 60 and not _green(stop, snapshot) for stop in self._line.stops)
+        waits_at_junction = any(arc < station < arc + 15 for station in self._line.yields)
+        return not waits_at_signal and not waits_at_junction
+
+    def _evasion_cells(self, obstacles: Sequence[Body]) -> NDArray[np.uint8]:
+        """Cells (stations, shifts) from the car's station on, for `plan_shift`."""
+        here = int(self._arc)
+        count = min(EVASION_AHEAD, len(self._line) - here)
+        stations = np.arange(here, here + count)
+        cells = np.zeros((count, len(SHIFTS)), dtype=np.uint8)
+        nearby = []
+        for body in obstacles:
+            arc, offset = self._line.line.project(body.state.x, body.state.y, (self._arc - 10, self._arc + count + 10))
+            if abs(offset) < 8.0 and self._arc - 8 < arc < self._arc + count:
+                nearby.append((body, arc, offset))
+        if not nearby:
+            return cells
+        for row, station in zip(cells, stations, strict=True):
+            row[:] = self._drivable_at(int(station))
+        for body, arc, _ in nearby:
+            state = body.state
+            close = PERSON_PASSING_CLOSE if ACTOR_MODELS[state.model].contact == "pedestrian" else PASSING_CLOSE
+            for i in range(max(int(arc) - here - 12, 0), min(int(arc) - here + 13, count)):
+                yaw = float(self._line.yaw[here + i])
+                c, s = math.cos(yaw), math.sin(yaw)
+                dx, dy = state.x - self._line.x[here + i], state.y - self._line.y[here + i]
+                forward, left = c * dx + s * dy, c * dy - s * dx
+                turn = wrap_angle(state.yaw - yaw)
+                long = (abs(math.cos(turn)) * state.length + abs(math.sin(turn)) * state.width) / 2
+                wide = (abs(math.sin(turn)) * state.length + abs(math.cos(turn)) * state.width) / 2
+                if abs(forward) > long + EGO_LENGTH / 2 + 1.0:
+                    continue
+                apart = np.abs(SHIFTS - left) - wide - EGO_WIDTH / 2
+                kinds = np.where(apart < PASSING_HIT, BLOCKED, np.where(apart < close, CLOSE, OPEN))
+                np.maximum(cells[i], kinds.astype(np.uint8), out=cells[i])
+        return cells
+
+    def _drivable_at(self, station: int) -> NDArray[np.uint8]:
+        """Cells (shifts,) of the drivable area at a station of the line."""
+        if station not in self._drivable:
+            assert self._context is not None
+            network = self._context.network
+            yaw = float(self._line.yaw[station])
+            across = np.arange(len(SHIFTS) + 8) - 4  # a metre more on either side
+            step = float(SHIFTS[1] - SHIFTS[0])
+            lefts = SHIFTS[0] + across * step
+            on = np.array(
+                [
+                    network.on_road(
+                        float(self._line.x[station]) - math.sin(yaw) * left,
+                        float(self._line.y[station]) + math.cos(yaw) * left,
+                    )
+                    for left in lefts
+                ]
+            )
+            centre, right, left_side = on[4:-4], on[:-8], on[8:]
+            row = np.where(centre, np.where(right & left_side, OPEN, EDGE), BLOCKED).astype(np.uint8)
+            row[np.abs(SHIFTS) < 0.3] = np.minimum(row[np.abs(SHIFTS) < 0.3], EDGE)  # the line itself is a road
+            self._drivable[station] = row
+        return self._drivable[station]
+
+    # --- speeds along a line -----------------------------------------------------------------------------------------
+
+    def _course(
+        self, snapshot: Snapshot, bodies: Sequence[Body], shift: NDArray[np.float64], walls: Sequence[Body]
+    ) -> _Course:
+        ego = snapshot.ego
+        ahead = int(min(max(ego.speed * 8.0 + 45.0, 70.0), 280.0))
+        arcs = self._arc + np.arange(-BEHIND, ahead, dtype=np.float64)
+        line = self._line
+        stations = np.arange(len(line), dtype=np.float64)
+        shifts = np.interp(arcs, int(self._arc) + np.arange(len(shift)), shift)
+        yaw = np.interp(arcs, stations, line.yaw)
+        x = np.interp(arcs, stations, line.x) - np.sin(yaw) * shifts
+        y = np.interp(arcs, stations, line.y) + np.cos(yaw) * shifts
+        x, y = _extend(arcs, x, y, len(line) - 1)
+        yaw, curvature = headings(x, y)
+        wished = speed_profile(curvature, np.interp(arcs, stations, line.limit))[BEHIND:]
+        part = x[BEHIND:], y[BEHIND:], yaw[BEHIND:]
+        cells = path_time(part, EGO_LENGTH / 2, EGO_WIDTH / 2, self._boxes(ego, bodies), LAYERS)
+        self._close_signals(cells, snapshot)
+        self._close_walls(cells, part, walls)
+        self._be_cautious(wished, part, bodies)
+        plan = plan_speeds(cells, wished, max(ego.speed, 0.0))
+        soon = np.flatnonzero((cells[: round(1.0 / LAYER) + 1] == HIT).any(axis=0))
+        return _Course(x, y, plan, float(soon[0]) if len(soon) else math.inf)
+
+    def _boxes(self, ego: EgoState, bodies: Sequence[Body]) -> NDArray[np.float64]:
+        """Boxes (M, 7) of all predictions, as `path_time` takes them."""
+        layers = np.arange(LAYERS)
+        rows = []
+        for body in bodies:
+            if _follows(ego, body):
+                continue
+            state = body.state
+            contact = ACTOR_MODELS[state.model].contact
+            standing = state.speed <= STANDING
+            hit, near = (
+                (PERSON_HIT, PERSON_NEAR)
+                if contact == "pedestrian"
+                else (STATIC_HIT, STATIC_NEAR)
+                if standing
+                else (VEHICLE_HIT, VEHICLE_NEAR)
+            )
+            grown = np.zeros(LAYERS) if standing else np.minimum(layers * LAYER * GROWTH, MAX_GROWTH)
+            for track in body.tracks:
+                for kind, room in ((NEAR, near), (HIT, hit)) if track.likely else ((NEAR, hit),):
+                    box = np.empty((LAYERS, 7))
+                    box[:, 0], box[:, 1], box[:, 2] = track.x, track.y, track.yaw
+                    box[:, 3] = state.length / 2 + room[0] + grown
+                    box[:, 4] = state.width / 2 + room[1]
+                    box[:, 5], box[:, 6] = layers, kind
+                    rows.append(box)
+        return np.concatenate(rows) if rows else np.empty((0, 7))
+
+    def _close_signals(self, cells: NDArray[np.uint8], snapshot: Snapshot) -> None:
+        for stop in self._line.stops:
+            room = stop.station - self._arc - EGO_LENGTH / 2 - LINE_GAP
+            if room < -LINE_GAP or room >= cells.shape[1] or _green(stop, snapshot):
+                continue
+            needed = snapshot.ego.speed**2 / (2 * max(room, 0.1))
+            if _state(stop, snapshot) in "yY" and needed > AMBER_BRAKING:
+                continue
+            cells[:, max(int(room), 1) :] = HIT
+
+    def _close_walls(
+        self, cells: NDArray[np.uint8], line: tuple[NDArray[np.float64], ...], walls: Sequence[Body]
+    ) -> None:
+        """Nothing is free from `WAITING_GAP` before the first of `walls` that stands on the line."""
+        for body in walls:
+            distance = np.hypot(line[0] - body.state.x, line[1] - body.state.y)
+            i = int(np.argmin(distance))
+            half = body.state.length / 2 + EGO_LENGTH / 2
+            if distance[i] < EGO_WIDTH / 2 + body.state.width / 2 + PASSING_HIT:
+                cells[:, max(int(i - half - WAITING_GAP), 1) :] = HIT
+
+    def _be_cautious(
+        self, wished: NDArray[np.float64], line: tuple[NDArray[np.float64], ...], bodies: Sequence[Body]
+    ) -> None:
+        """Lower `wished` so that who may step out can be let pass: either the car can stop before, or it is through."""
+        for body in bodies:
+            if not body.may_start or body.path is None:
+                continue
+            path = body.path
+            samples = [path.at(arc) for arc in np.arange(0.0, path.length, 0.5)]
+            for n, sample in enumerate(samples):
+                distance = np.hypot(line[0] - sample.x, line[1] - sample.y)
+                i = int(np.argmin(distance))
+                if distance[i] > EGO_WIDTH / 2 + body.state.width / 2 + 0.3 or i == 0:
+                    continue
+                seconds = max(0.5 * n / _script_speed(body), 0.5)
+                gap = np.maximum(i - np.arange(i + 1) - EGO_LENGTH / 2 - 1.0, 0.0)
+                pull = CAUTIOUS_BRAKING * CAUTIOUS_REACTION
+                stopping = np.sqrt(pull**2 + 2 * CAUTIOUS_BRAKING * gap) - pull
+                passing = (gap + EGO_LENGTH + 2.0) / seconds
+                wished[: i + 1] = np.minimum(wished[: i + 1], np.maximum(stopping, passing))
+                break
+
+
+def _script_speed(body: Body) -> float:
+    assert body.plan is not None
+    return float(max(getattr(body.plan.drive, "speeds", (1.0,))))
+
+
+def _follows(ego: EgoState, body: Body) -> bool:
+    """Whether the body is behind the car on its own way: keeping the distance is then its business."""
+    c, s = math.cos(ego.yaw), math.sin(ego.yaw)
+    dx, dy = body.state.x - ego.x, body.state.y - ego.y
+    forward, left = c * dx + s * dy, c * dy - s * dx
+    apart = -forward - EGO_LENGTH / 2 - body.state.length / 2
+    same_way = abs(wrap_angle(body.state.yaw - ego.yaw)) < math.radians(60)
+    return apart > -0.5 and abs(left) < (EGO_WIDTH + body.state.width) / 2 + 0.4 and same_way
+
+
+def _state(stop: Any, snapshot: Snapshot) -> str:
+    state = snapshot.signals.get(stop.signal, "")
+    return state[stop.link_index] if stop.link_index < len(state) else "O"
+
+
+def _green(stop: Any, snapshot: Snapshot) -> bool:
+    return _state(stop, snapshot) not in "rRyYuU"
+
+
+def _extend(
+    arcs: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64], last: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Continue a line straight beyond the arc `last`, where interpolation would repeat its end, and before 0."""
+    inside = np.flatnonzero((arcs >= 0.0) & (arcs <= last))
+    a, b = int(inside[0]), int(inside[-1])
+    for i in range(b + 1, len(arcs)):
+        x[i], y[i] = 2 * x[i - 1] - x[i - 2], 2 * y[i - 1] - y[i - 2]
+    for i in range(a - 1, -1, -1):
+        x[i], y[i] = 2 * x[i + 1] - x[i + 2], 2 * y[i + 1] - y[i + 2]
+    return x, y

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from drivehierarchy_gym.agents.guard import AgentGuard, AgentStartError, checked_action
+from drivehierarchy_gym.errors import InfrastructureError
+
+SPEED = spaces.Box(np.array([-1, 0], np.float32), np.array([1, 30], np.float32))
+TEXT = spaces.Text(1000)
+
+
+class Scripted:
+    """Does what the functions given say, one after the other."""
+
+    action_mode, observation, privileged = "target_speed", "state", False
+
+    def __init__(self, *acts, reset=lambda: None, close=lambda: None):
+        self.acts, self._reset, self._close = list(acts), reset, close
+
+    def reset(self, context, info):
+        self._reset()
+
+    def act(self, observation, info):
+        return self.acts.pop(0)()
+
+    def close(self):
+        self._close()
+
+
+def raises(error):
+    def act():
+        raise error
+
+    return act
+
+
+def guard(*acts, space=SPEED, timeout=5.0, **kwargs):
+    return AgentGuard(Scripted(*acts, **kwargs), space, timeout)
+
+
+def test_good_answer():
+    answer = guard(lambda: [0.5, 8]).act({}, {})
+    assert answer.fault is None
+    np.testing.assert_array_equal(answer.action, np.array([0.5, 8], np.float32))
+    assert answer.action.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "words"),
+    [
+        (b"steer: 0", "invalid", "found b'steer: 0'"),
+        (None, "invalid", "found None"),
+        ("steer: x", "invalid", "found steer: x"),
+        ([float("nan"), 1.0], "invalid", "finite"),
+        ([float("inf"), 1.0], "invalid", "finite"),
+        ([0.0], "invalid", "shape"),
+        ([[0.0, 1.0]], "invalid", "shape"),
+        ({"steer": 0}, "invalid", "2 numbers"),
+        ([0.0, "fast"], "invalid", "2 numbers"),
+    ],
+)
+def test_answers_outside_the_space(value, kind, words):
+    answer = guard(lambda: value).act({}, {})
+    assert answer.action is None
+    assert answer.fault.kind == kind
+    assert words in answer.fault.detail
+
+
+@pytest.mark.parametrize("error", [RuntimeError("boom"), SystemExit(3), MemoryError(), KeyboardInterrupt()])
+def test_exceptions_stay_inside(error):
+    answer = guard(raises(error)).act({}, {})
+    assert answer.action is None
+    assert answer.fault.kind == "exception"
+    assert type(error).__name__ in answer.fault.detail
+
+
+def test_infrastructure_errors_pass():
+    with pytest.raises(InfrastructureError, match="endpoint"):
+        guard(raises(InfrastructureError("endpoint"))).act({}, {})
+
+
+def test_stuck_agent_is_left_alone_until_it_returns():
+    release = threading.Event()
+    subject = guard(lambda: release.wait(10), lambda: [0, 3], timeout=0.1)
+    begun = time.perf_counter()
+    assert subject.act({}, {}).fault.kind == "timeout"
+    for _ in range(50):
+        assert subject.act({}, {}).fault.kind == "busy"
+    assert time.perf_counter() - begun < 2
+    assert subject.telemetry() == {}
+    release.set()
+    for _ in range(100):
+        answer = subject.act({}, {})
+        if answer.fault is None:
+            break
+        time.sleep(0.01)
+    np.testing.assert_array_equal(answer.action, np.array([0, 3], np.float32))
+
+
+def test_late_infrastructure_error_is_not_lost():
+    release = threading.Event()
+
+    def act():
+        release.wait(10)
+        raise InfrastructureError("endpoint went down")
+
+    subject = guard(act, lambda: [0, 3], timeout=0.05)
+    assert subject.act({}, {}).fault.kind == "timeout"
+    release.set()
+    time.sleep(0.1)
+    with pytest.raises(InfrastructureError, match="went down"):
+        subject.act({}, {})
+
+
+def test_own_deadline_takes_the_place_of_the_runners():
+    agent = Scripted(lambda: time.sleep(0.3))
+    agent.act_deadline = 0.05
+    assert AgentGuard(agent, SPEED, 60.0).act({}, {}).fault.detail == "no answer within 0.05 s"
+
+
+def test_reset_that_fails_or_hangs():
+    with pytest.raises(AgentStartError, match="ValueError: no weights"):
+        guard(reset=raises(ValueError("no weights"))).reset(None, {})
+    with pytest.raises(AgentStartError, match=r"within 0\.05 s"):
+        guard(reset=lambda: time.sleep(1), timeout=0.05).reset(None, {})
+    with pytest.raises(InfrastructureError):
+        guard(reset=raises(InfrastructureError("gone"))).reset(None, {})
+
+
+def test_close_never_raises():
+    assert guard().close() is None
+    assert "ValueError" in guard(close=raises(ValueError("x"))).close()
+    assert "within" in guard(close=lambda: time.sleep(1), timeout=0.05).close()
+
+
+def test_telemetry_that_fails_is_reported():
+    subject = guard()
+    subject._agent.telemetry = raises(KeyError("x"))
+    assert "KeyError" in subject.telemetry()["telemetry_error"]
+
+
+def test_numbers_are_clipped_and_texts_kept():
+    np.testing.assert_array_equal(checked_action(SPEED, [-3, 99]), np.array([-1, 30], np.float32))
+    assert checked_action(TEXT, "steer: –0,5 °") == "steer: –0,5 °"
+    assert checked_action(spaces.MultiDiscrete([3, 4]), np.array([2, 3])).tolist() == [2, 3]
+    with pytest.raises(ValueError, match="not an element"):
+        checked_action(spaces.MultiDiscrete([3, 4]), np.array([3, 3]))
+    with pytest.raises(ValueError, match="a reply is a text"):
+        checked_action(TEXT, b"steer: 0")
