@@ -16,7 +16,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from drivehierarchy_gym.errors import InfrastructureError
-from drivehierarchy_gym.road.cache import cache_folder, write_atomically
+from drivehierarchy_gym.road import shapes, surfaces
+from drivehierarchy_gym.road import surroundings as road_surroundings
+from drivehierarchy_gym.road.cache import cache_folder, cached_arrays, code_digest, write_atomically
+from drivehierarchy_gym.road.network import load_network
+from drivehierarchy_gym.road.surroundings import Surroundings, build_surroundings, from_arrays, to_arrays
 
 NETWORK_NAME = "a10kw"
 BUILDER_VERSION = 1
@@ -87,6 +91,23 @@ def default_network_path() -> Path:
         source = source_file("osm.net.xml")
         write_atomically(path, lambda partial: _convert(source, partial))
     return path
+
+
+@lru_cache(maxsize=8)
+def surroundings(network_path: Path) -> Surroundings:
+    """Buildings, trees and ground beside the roads of a net: those of the map for the default net, for any other net
+    only trees along its streets. Kept in the cache folder.
+
+    Raises:
+        ScenarioError: the net cannot be read.
+        InfrastructureError: the polygon file of the installed package is missing or differs.
+    """
+    network = load_network(network_path)
+    mapped = network_path.resolve() == default_network_path().resolve()
+    polygons = source_file("osm.poly.xml").read_bytes() if mapped else None
+    digest = code_digest(road_surroundings, surfaces, shapes)
+    name = f"surroundings-{'mapped-' if mapped else ''}{network.sha256[:16]}-{digest}"
+    return from_arrays(cached_arrays(name, lambda: to_arrays(build_surroundings(network, polygons))))
 
 
 def _is_whole(path: Path) -> bool:

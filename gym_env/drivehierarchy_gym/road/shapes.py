@@ -55,9 +55,35 @@ def quad(a: Sequence[float], b: Sequence[float], c: Sequence[float], d: Sequence
     return np.array([(a, b, c), (a, c, d)], dtype=np.float64)
 
 
+def union(areas: Iterable[shapely.Geometry]) -> shapely.Geometry:
+    """All areas as one; an empty polygon where there are none."""
+    parts = [area for area in areas if not area.is_empty]
+    return shapely.union_all(parts) if parts else shapely.Polygon()
+
+
+def without(area: shapely.Geometry, cut: shapely.Geometry) -> shapely.Geometry:
+    """The polygons of `area` less those of `cut`."""
+    return polygons(shapely.difference(area, cut))
+
+
+def polygons(area: shapely.Geometry) -> shapely.Geometry:
+    """The polygons of `area`, without the lines and points that operations on touching areas leave behind."""
+    parts = [area]
+    while any(part.geom_type in ("GeometryCollection", "MultiPolygon") for part in parts):
+        parts = [piece for part in parts for piece in shapely.get_parts(part)]
+    return union(part for part in parts if part.geom_type == "Polygon")
+
+
+def polygon(outline: Points) -> shapely.Geometry:
+    """Polygon of an outline, mended where it crosses itself; empty where it has no area."""
+    if len(outline) < 3:
+        return shapely.Polygon()
+    return polygons(shapely.make_valid(shapely.Polygon(outline)))
+
+
 def triangulate(area: shapely.Geometry) -> Triangles:
     """Triangles that cover the polygons of `area` exactly, holes left out, counter-clockwise."""
-    parts = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon" and part.area > 1e-6]
+    parts = [part for part in shapely.get_parts(polygons(area)) if part.area > 1e-6]
     if not parts:
         return no_triangles()
     pieces = shapely.get_parts(shapely.constrained_delaunay_triangles(np.array(parts)))

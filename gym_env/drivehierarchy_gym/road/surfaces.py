@@ -6,12 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 import shapely
-from numpy.typing import NDArray
 
 from drivehierarchy_gym.road.elements import FOOT_CLASSES, RAIL_CLASSES, Lane
-from drivehierarchy_gym.road.shapes import Triangles, triangulate
+from drivehierarchy_gym.road.shapes import Triangles, polygon, polygons, triangulate, union, without
 
 if TYPE_CHECKING:
     from drivehierarchy_gym.road.network import RoadNetwork
@@ -39,20 +37,27 @@ class Surface:
 
 def road_areas(network: RoadNetwork) -> tuple[Surface, ...]:
     """Asphalt (junctions included), gravel, cycleways, sidewalks, and the kerbs between sidewalk and roadway."""
+    return tuple(
+        Surface(kind, triangulate(shapely.simplify(area, 0.01))) for kind, area in road_polygons(network).items()
+    )
+
+
+def road_polygons(network: RoadNetwork) -> dict[SurfaceKind, shapely.Geometry]:
+    """The same areas as polygons."""
     lanes: dict[SurfaceKind, list[Lane]] = {"asphalt": [], "gravel": [], "cycleway": [], "sidewalk": []}
     for lane in network.lanes.values():
         surface = lane_surface(network, lane)
         if surface is not None:
             lanes[surface].append(lane)
-    corners = _union(_polygon(lane.shape.points) for lane in network.sidewalk_corners)
+    corners = union(polygon(lane.shape.points) for lane in network.sidewalk_corners)
     junctions = {kind: _junctions(network, members) for kind, members in lanes.items()}
     corner_ids = {lane.id for lane in network.sidewalk_corners}
-    shared = _union(_polygon(lane.shape.points) for lane in network.walking_areas if lane.id not in corner_ids)
+    shared = union(polygon(lane.shape.points) for lane in network.walking_areas if lane.id not in corner_ids)
     driven = _strips(lanes["asphalt"])
-    ground = shapely.union_all([driven, shared, junctions["asphalt"]])
-    asphalt = _smooth(_without(ground, _without(corners, driven)))
+    ground = union([driven, shared, junctions["asphalt"]])
+    asphalt = _smooth(without(ground, without(corners, driven)))
     # What is left of a junction's polygon behind its sidewalk corners is no road.
-    asphalt = _union(part for part in shapely.get_parts(asphalt) if shapely.intersects(part, driven))
+    asphalt = union(part for part in shapely.get_parts(asphalt) if shapely.intersects(part, driven))
     covered = asphalt
     areas: dict[SurfaceKind, shapely.Geometry] = {"asphalt": asphalt}
     extras: dict[SurfaceKind, shapely.Geometry] = {
@@ -61,14 +66,14 @@ def road_areas(network: RoadNetwork) -> tuple[Surface, ...]:
         "gravel": junctions["gravel"],
     }
     for kind, extra in extras.items():
-        areas[kind] = _without(shapely.union(_strips(lanes[kind]), extra), covered)
-        covered = shapely.union(covered, areas[kind])
-    roadway = shapely.union(areas["asphalt"], areas["gravel"])
+        areas[kind] = without(union([_strips(lanes[kind]), extra]), covered)
+        covered = union([covered, areas[kind]])
+    roadway = union([areas["asphalt"], areas["gravel"]])
     edge = shapely.intersection(shapely.boundary(areas["sidewalk"]), shapely.buffer(roadway, 0.1))
     band = shapely.buffer(edge, KERB_WIDTH, cap_style="flat")
     areas["kerb"] = polygons(shapely.intersection(band, areas["sidewalk"]))
-    areas["sidewalk"] = _without(areas["sidewalk"], band)
-    return tuple(Surface(kind, triangulate(shapely.simplify(area, 0.01))) for kind, area in areas.items())
+    areas["sidewalk"] = without(areas["sidewalk"], band)
+    return areas
 
 
 def lane_surface(network: RoadNetwork, lane: Lane) -> SurfaceKind | None:
@@ -89,11 +94,11 @@ def lane_surface(network: RoadNetwork, lane: Lane) -> SurfaceKind | None:
 def _junctions(network: RoadNetwork, lanes: Iterable[Lane]) -> shapely.Geometry:
     """Polygons of the junctions that the internal ones among `lanes` cross."""
     nodes = sorted({network.edges[lane.edge_id].from_node for lane in lanes if lane.kind == "internal"})
-    return _union(_polygon(network.junctions[node].polygon) for node in nodes if node in network.junctions)
+    return union(polygon(network.junctions[node].polygon) for node in nodes if node in network.junctions)
 
 
 def _strips(lanes: Iterable[Lane]) -> shapely.Geometry:
-    return _union(
+    return union(
         shapely.buffer(shapely.LineString(lane.shape.points), lane.width / 2, cap_style="flat", join_style="mitre")
         for lane in lanes
     )
@@ -104,27 +109,3 @@ def _smooth(area: shapely.Geometry) -> shapely.Geometry:
     for step in (_SLIT / 2, -_SLIT, _SLIT / 2):
         area = shapely.buffer(area, step, join_style="mitre")
     return polygons(area)
-
-
-def _union(areas: Iterable[shapely.Geometry]) -> shapely.Geometry:
-    parts = [area for area in areas if not area.is_empty]
-    return shapely.union_all(parts) if parts else shapely.Polygon()
-
-
-def _without(area: shapely.Geometry, cut: shapely.Geometry) -> shapely.Geometry:
-    return polygons(shapely.difference(area, cut))
-
-
-def polygons(area: shapely.Geometry) -> shapely.Geometry:
-    """The polygons of `area`, without the lines and points that operations on touching areas leave behind."""
-    parts = [area]
-    while any(part.geom_type in ("GeometryCollection", "MultiPolygon") for part in parts):
-        parts = [piece for part in parts for piece in shapely.get_parts(part)]
-    return _union(part for part in parts if part.geom_type == "Polygon")
-
-
-def _polygon(outline: NDArray[np.float64]) -> shapely.Geometry:
-    """Polygon of an outline, mended where it crosses itself; empty where it has no area."""
-    if len(outline) < 3:
-        return shapely.Polygon()
-    return polygons(shapely.make_valid(shapely.Polygon(outline)))
