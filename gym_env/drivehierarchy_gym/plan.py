@@ -73,6 +73,8 @@ class ActorPlan:
     """Seconds; only background traffic enters later than 0."""
     background: bool = False
     """Background bodies may enter late or not at all; all others must stand in the world after `reset`."""
+    seen_by_traffic: bool = True
+    """Whether traffic brakes for a body on a path or a standing one; the release hides its walkers (facts §3.10)."""
 
 
 @dataclass(frozen=True)
