@@ -1,6 +1,6 @@
-"""Keeps an agent's faults from becoming the episode's: a deadline, a check of every answer, and a record of each fault.
+"""Keeps an agent's faults from becoming the episode's: a deadline for every call, and a record of each fault.
 
-What the agent does wrong (exception, silence, an answer outside the action space) is an agent fault: the car holds its
+What the agent does wrong (exception, silence, an answer that is no action) is an agent fault: the environment holds the
 last control for that decision, and the episode goes on and is scored. What is not the agent's doing, an
 `InfrastructureError`, passes through and makes the run void.
 """
@@ -13,15 +13,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import numpy as np
-from gymnasium import spaces
-
 from drivehierarchy_gym.agents.protocol import Agent, EpisodeContext
 from drivehierarchy_gym.errors import DriveHierarchyError, InfrastructureError
 
 FaultKind = Literal["timeout", "busy", "exception", "invalid", "unparseable"]
 """`timeout`: no answer before the deadline. `busy`: still in the call that overran, so not asked. `exception`: raised.
-`invalid`: not an action of the space (bytes, None, NaN, wrong shape). `unparseable`: a text without the two numbers."""
+`invalid`: not an action (bytes, None, NaN, wrong shape). `unparseable`: a text without an action in it."""
 
 
 class AgentStartError(DriveHierarchyError, RuntimeError):
@@ -38,7 +35,7 @@ class AgentFault:
 
 @dataclass(frozen=True)
 class Answer:
-    """Outcome of one decision: a checked action, or the fault that stands in its place; wall-clock seconds it took."""
+    """Outcome of one decision: whatever the agent returned, or None and the fault; wall-clock seconds it took."""
 
     action: Any
     fault: AgentFault | None
@@ -66,13 +63,11 @@ class AgentGuard:
 
     Args:
         agent: the driver.
-        space: action space its answers are checked against.
         timeout: seconds for one decision; the agent's own `act_deadline`, where it has one, takes its place.
     """
 
-    def __init__(self, agent: Agent, space: spaces.Space[Any], timeout: float) -> None:
+    def __init__(self, agent: Agent, timeout: float) -> None:
         self._agent = agent
-        self._space = space
         self._timeout = float(getattr(agent, "act_deadline", None) or timeout)
         self._overrun: _Call | None = None
 
@@ -115,10 +110,7 @@ class AgentGuard:
             raise call.error
         if call.error is not None:
             return Answer(None, AgentFault("exception", _describe(call.error)), seconds)
-        try:
-            return Answer(checked_action(self._space, call.result), None, seconds)
-        except ValueError as error:
-            return Answer(None, AgentFault("invalid", str(error)), seconds)
+        return Answer(call.result, None, seconds)
 
     def telemetry(self) -> Mapping[str, Any]:
         """The agent's own notes on its last finished decision; empty where it keeps none or is still busy."""
@@ -144,37 +136,16 @@ class AgentGuard:
         return call
 
 
-def checked_action(space: spaces.Space[Any], action: Any) -> Any:
-    """`action` as the environment takes it: a text as it is, numbers as the space's array, clipped to its bounds.
-
-    Raises:
-        ValueError: wrong type or shape, or a number that is not finite.
-    """
-    if isinstance(space, spaces.Text):
-        if not isinstance(action, str):
-            raise ValueError(f"a reply is a text, found {_short(action)}")
-        return action
-    if isinstance(action, str | bytes) or action is None:
-        raise ValueError(f"an action of this mode is numbers, found {_short(action)}")
-    if isinstance(space, spaces.Box):
-        try:
-            array = np.asarray(action, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(f"an action of this mode is {space.shape[0]} numbers, found {_short(action)}") from None
-        if array.shape != space.shape:
-            raise ValueError(f"an action of this mode has shape {space.shape}, found {array.shape}")
-        if not np.all(np.isfinite(array)):
-            raise ValueError(f"an action is finite numbers, found {_short(array.tolist())}")
-        return np.clip(array, space.low, space.high).astype(space.dtype)
-    if not space.contains(action):
-        raise ValueError(f"not an element of {space}: {_short(action)}")
-    return action
+def unreadable(action: Any) -> AgentFault:
+    """Fault of an answer that the environment could not read as an action."""
+    if isinstance(action, str):
+        return AgentFault("unparseable", f"no action in the reply {_short(repr(action))}")
+    return AgentFault("invalid", f"not an action: {_short(repr(action))}")
 
 
 def _describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {_short(str(error), 300)}"
 
 
-def _short(value: Any, limit: int = 80) -> str:
-    text = value if isinstance(value, str) else repr(value)
+def _short(text: str, limit: int = 80) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."

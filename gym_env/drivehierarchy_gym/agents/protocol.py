@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from drivehierarchy_gym.actions import ActionMode
 from drivehierarchy_gym.plan import EpisodePlan
 from drivehierarchy_gym.road.network import RoadNetwork, load_network
 from drivehierarchy_gym.state import Snapshot
 
-ActionMode = Literal["target_speed", "control", "meta", "text"]
 ObservationMode = Literal["state", "full"]
 
 
@@ -50,7 +50,10 @@ class Agent(Protocol):
         ...
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> Any:
-        """Answer with an action of `action_mode`'s space (a reply text in mode `text`)."""
+        """Answer with an action of `action_mode`'s space (a reply text in mode `text`).
+
+        Anything else, an exception or no answer in time is a fault of the agent: the car holds its last control.
+        """
         ...
 
     def close(self) -> None:

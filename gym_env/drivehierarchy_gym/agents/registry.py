@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
-from drivehierarchy_gym.agents.protocol import ActionMode, Agent, ObservationMode
+from drivehierarchy_gym.actions import ACTION_MODES
+from drivehierarchy_gym.agents.protocol import Agent, ObservationMode
 from drivehierarchy_gym.errors import DriveHierarchyError, UnknownNameError, unknown_name
 
 AGENTS: dict[str, str] = {
@@ -96,7 +97,7 @@ def _check_protocol(name: str, agent: Agent) -> None:
         if not callable(getattr(agent, method, None)):
             raise AgentError(f"agent {name!r} has no method {method!r}")
     for attribute, allowed in (
-        ("action_mode", get_args(ActionMode)),
+        ("action_mode", ACTION_MODES),
         ("observation", get_args(ObservationMode)),
         ("privileged", (True, False)),
     ):

@@ -60,6 +60,8 @@ class ChatServer:
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
+    completion = staticmethod(lambda content: completion(content))
+
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()

@@ -54,9 +54,7 @@ def test_base_url_forms(chat_server, url_end):
     ],
 )
 def test_empty_and_structured_content_are_answers(chat_server, client, content, text):
-    from tests.gym.agents.conftest import completion
-
-    chat_server.replies = [(200, {}, completion(content))]
+    chat_server.replies = [(200, {}, chat_server.completion(content))]
     assert client.complete(MESSAGES, {}).text == text
 
 

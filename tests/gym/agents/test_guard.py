@@ -3,15 +3,10 @@ from __future__ import annotations
 import threading
 import time
 
-import numpy as np
 import pytest
-from gymnasium import spaces
 
-from drivehierarchy_gym.agents.guard import AgentGuard, AgentStartError, checked_action
+from drivehierarchy_gym.agents.guard import AgentGuard, AgentStartError, unreadable
 from drivehierarchy_gym.errors import InfrastructureError
-
-SPEED = spaces.Box(np.array([-1, 0], np.float32), np.array([1, 30], np.float32))
-TEXT = spaces.Text(1000)
 
 
 class Scripted:
@@ -39,36 +34,31 @@ def raises(error):
     return act
 
 
-def guard(*acts, space=SPEED, timeout=5.0, **kwargs):
-    return AgentGuard(Scripted(*acts, **kwargs), space, timeout)
+def guard(*acts, timeout=5.0, **kwargs):
+    return AgentGuard(Scripted(*acts, **kwargs), timeout)
 
 
 def test_good_answer():
     answer = guard(lambda: [0.5, 8]).act({}, {})
     assert answer.fault is None
-    np.testing.assert_array_equal(answer.action, np.array([0.5, 8], np.float32))
-    assert answer.action.dtype == np.float32
+    assert answer.action == [0.5, 8]
+    assert 0 <= answer.seconds < 5
 
 
-@pytest.mark.parametrize(
-    ("value", "kind", "words"),
-    [
-        (b"steer: 0", "invalid", "found b'steer: 0'"),
-        (None, "invalid", "found None"),
-        ("steer: x", "invalid", "found steer: x"),
-        ([float("nan"), 1.0], "invalid", "finite"),
-        ([float("inf"), 1.0], "invalid", "finite"),
-        ([0.0], "invalid", "shape"),
-        ([[0.0, 1.0]], "invalid", "shape"),
-        ({"steer": 0}, "invalid", "2 numbers"),
-        ([0.0, "fast"], "invalid", "2 numbers"),
-    ],
-)
-def test_answers_outside_the_space(value, kind, words):
-    answer = guard(lambda: value).act({}, {})
-    assert answer.action is None
-    assert answer.fault.kind == kind
-    assert words in answer.fault.detail
+def test_any_answer_is_handed_on():
+    for value in (b"steer: 0", None, "steer: x", [float("nan"), 1.0], {"steer": 0}):
+        answer = guard(lambda value=value: value).act({}, {})
+        assert answer.action is value
+        assert answer.fault is None
+
+
+def test_words_for_what_cannot_be_read():
+    assert unreadable("steer: x").kind == "unparseable"
+    assert unreadable("steer: x").detail == "no action in the reply 'steer: x'"
+    for value in (b"steer: 0", None, [float("nan"), 1.0]):
+        assert unreadable(value).kind == "invalid"
+        assert repr(value) in unreadable(value).detail
+    assert len(unreadable("x" * 1000).detail) < 120
 
 
 @pytest.mark.parametrize("error", [RuntimeError("boom"), SystemExit(3), MemoryError(), KeyboardInterrupt()])
@@ -99,7 +89,7 @@ def test_stuck_agent_is_left_alone_until_it_returns():
         if answer.fault is None:
             break
         time.sleep(0.01)
-    np.testing.assert_array_equal(answer.action, np.array([0, 3], np.float32))
+    assert answer.action == [0, 3]
 
 
 def test_late_infrastructure_error_is_not_lost():
@@ -120,7 +110,7 @@ def test_late_infrastructure_error_is_not_lost():
 def test_own_deadline_takes_the_place_of_the_runners():
     agent = Scripted(lambda: time.sleep(0.3))
     agent.act_deadline = 0.05
-    assert AgentGuard(agent, SPEED, 60.0).act({}, {}).fault.detail == "no answer within 0.05 s"
+    assert AgentGuard(agent, 60.0).act({}, {}).fault.detail == "no answer within 0.05 s"
 
 
 def test_reset_that_fails_or_hangs():
@@ -142,13 +132,3 @@ def test_telemetry_that_fails_is_reported():
     subject = guard()
     subject._agent.telemetry = raises(KeyError("x"))
     assert "KeyError" in subject.telemetry()["telemetry_error"]
-
-
-def test_numbers_are_clipped_and_texts_kept():
-    np.testing.assert_array_equal(checked_action(SPEED, [-3, 99]), np.array([-1, 30], np.float32))
-    assert checked_action(TEXT, "steer: –0,5 °") == "steer: –0,5 °"
-    assert checked_action(spaces.MultiDiscrete([3, 4]), np.array([2, 3])).tolist() == [2, 3]
-    with pytest.raises(ValueError, match="not an element"):
-        checked_action(spaces.MultiDiscrete([3, 4]), np.array([3, 3]))
-    with pytest.raises(ValueError, match="a reply is a text"):
-        checked_action(TEXT, b"steer: 0")

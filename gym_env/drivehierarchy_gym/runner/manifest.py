@@ -1,0 +1,132 @@
+"""`manifest.json` of a model's folder: what was run, with which versions, and what belongs to the full result."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from drivehierarchy_gym.errors import DriveHierarchyError
+from drivehierarchy_gym.runner.records import ResultError, write_json
+
+MANIFEST_FILE = "manifest.json"
+PACKAGES = ("lm-eval-drivehierarchy", "eclipse-sumo", "libsumo", "gymnasium", "numpy", "numba", "opencv-python")
+
+
+class ResumeError(DriveHierarchyError, ValueError):
+    """The folder holds results of another run, so they cannot be continued."""
+
+
+class Manifest(BaseModel):
+    """A batch of one agent. What is in `settings` decides the results; all else is a record."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    model: str
+    settings: dict[str, Any]
+    """Agent and options, suite and its hash, evaluator, seed, backend and protocol: equal or not to be continued."""
+    planned: dict[str, list[str]]
+    """Group -> scenarios of the full result: the denominator of every mean."""
+    repeats: int = Field(ge=1)
+    command: list[str]
+    versions: dict[str, str]
+    git_revision: str | None
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages whose behaviour reaches the results."""
+    found = {"python": platform.python_version(), "platform": platform.platform()}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def git_revision() -> str | None:
+    """Commit of the source tree this package runs from, `+changes` where it differs; None outside a git work tree."""
+    folder = Path(__file__).parent
+    try:
+        revision = _git(folder, "rev-parse", "HEAD")
+        changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return revision + ("+changes" if changes else "")
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    run = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=10, check=True)
+    return run.stdout.strip()
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read a manifest.
+
+    Raises:
+        ResultError: it cannot be read or is not one.
+    """
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise ResultError(f"{path}: {error.strerror or error}") from error
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(str(part) for part in fault["loc"]) or "file"
+        raise ResultError(f"{path}: {where}: {fault['msg']}; delete the folder or use another --out") from error
+
+
+def open_manifest(
+    folder: Path,
+    model: str,
+    settings: Mapping[str, Any],
+    planned: Mapping[str, Sequence[str]],
+    repeats: int,
+    command: Sequence[str],
+) -> Manifest:
+    """Create the manifest of a model's folder, or check that the results there can be continued and widen its plan.
+
+    Raises:
+        ResumeError: the folder was written with other settings; names the first one that differs.
+        ResultError: the manifest there is damaged.
+    """
+    path = folder / MANIFEST_FILE
+    wanted = {group: list(ids) for group, ids in planned.items()}
+    if path.exists():
+        manifest = read_manifest(path)
+        for key in sorted({*manifest.settings, *settings}):
+            before, now = manifest.settings.get(key), settings.get(key)
+            if before != now:
+                raise ResumeError(
+                    f"{folder} holds results with {key} {_short(before)}, this command has {_short(now)}; "
+                    "repeat the command that began it, or give another --out or --name"
+                )
+        for group, ids in manifest.planned.items():
+            merged = wanted.setdefault(group, [])
+            wanted[group] = sorted({*merged, *ids})
+        manifest = manifest.model_copy(
+            update={"planned": dict(sorted(wanted.items())), "repeats": max(repeats, manifest.repeats)}
+        )
+    else:
+        manifest = Manifest(
+            model=model,
+            settings=dict(settings),
+            planned={group: sorted(ids) for group, ids in sorted(wanted.items())},
+            repeats=repeats,
+            command=list(command),
+            versions=versions(),
+            git_revision=git_revision(),
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(path, manifest.model_dump(mode="json"))
+    return manifest
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,63 @@
+"""Makes result trees to read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EVALUATOR = {"version": "0.1.0", "hash": "0123456789abcdef", "sumo": "1.28.0"}
+
+
+@pytest.fixture
+def record() -> Callable[..., dict[str, Any]]:
+    """Maker of consistent `scene_score.json` contents of this project's evaluator."""
+
+    def make(
+        route: float = 100.0,
+        safety: float = 1.0,
+        efficiency: float = 1.0,
+        reason: str = "destination_reached",
+        **extra: Any,
+    ) -> dict[str, Any]:
+        penalty = round(safety * efficiency, 6)
+        event: dict[str, Any] = {"type": reason, "time": 9.0}
+        if safety != 1.0:
+            event["penalty_multiplier"] = safety
+        return {
+            "scene_id": "s",
+            "status": "Completed" if reason == "destination_reached" else "Failed",
+            "termination_reason": reason,
+            "score_route": route,
+            "score_safety": safety,
+            "score_efficiency": efficiency,
+            "score_penalty": penalty,
+            "score_composed": round(route * penalty, 6),
+            "events": [event],
+            "meta": {
+                "route_length_m": 100.0,
+                "completed_distance_m": route,
+                "lane_keep_penalty": 1.0,
+                "distance_efficiency": efficiency,
+                "time_efficiency": efficiency,
+            },
+            "extra": {"void": False, "evaluator": EVALUATOR, **extra},
+        }
+
+    return make
+
+
+@pytest.fixture
+def put() -> Callable[[Path, Any], Path]:
+    """Writer of `scene_score.json` into a folder; a text is written as it is."""
+
+    def write(folder: Path, content: Any) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "scene_score.json"
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    return write

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from drivehierarchy_gym.runner.manifest import ResumeError, open_manifest, read_manifest
+from drivehierarchy_gym.runner.records import ResultError
+
+SETTINGS = {"agent": "expert", "seed": 1, "evaluator": {"hash": "a"}}
+
+
+def test_first_run_records_everything(tmp_path):
+    manifest = open_manifest(tmp_path / "m", "m", SETTINGS, {"g": ["b", "a"]}, 1, ["drivehierarchy", "r4", "run"])
+    assert manifest == read_manifest(tmp_path / "m/manifest.json")
+    assert manifest.planned == {"g": ["a", "b"]}
+    assert manifest.versions["gymnasium"]
+    assert manifest.git_revision is None or len(manifest.git_revision) >= 40
+
+
+def test_continuing_widens_the_plan_and_never_narrows_it(tmp_path):
+    open_manifest(tmp_path, "m", SETTINGS, {"g": ["a"]}, 3, ["first"])
+    manifest = open_manifest(tmp_path, "m", SETTINGS, {"g": ["b"], "h": ["c"]}, 1, ["second"])
+    assert manifest.planned == {"g": ["a", "b"], "h": ["c"]}
+    assert manifest.repeats == 3
+    assert manifest.command == ["first"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("seed", 2), ("evaluator", {"hash": "b"}), ("agent", "follower"), ("profile", "strict")]
+)
+def test_other_settings_are_refused(tmp_path, key, value):
+    open_manifest(tmp_path, "m", SETTINGS, {"g": ["a"]}, 1, [])
+    with pytest.raises(ResumeError, match=f"results with {key} .*another --out or --name"):
+        open_manifest(tmp_path, "m", {**SETTINGS, key: value}, {"g": ["a"]}, 1, [])
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", json.dumps({"model": 3})])
+def test_damaged_manifest(tmp_path, text):
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(ResultError, match=r"manifest\.json"):
+        open_manifest(tmp_path, "m", SETTINGS, {}, 1, [])
