@@ -35,7 +35,7 @@ def code_digest(*modules: ModuleType) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary file and rename it to `path`: others see the old file or the whole new one.
 
     The temporary file has the same name, lies on the same disk and does not survive an error.

@@ -18,7 +18,7 @@ from pathlib import Path
 from drivehierarchy_gym.errors import InfrastructureError
 from drivehierarchy_gym.road import shapes, surfaces
 from drivehierarchy_gym.road import surroundings as road_surroundings
-from drivehierarchy_gym.road.cache import cache_folder, cached_arrays, code_digest, write_atomically
+from drivehierarchy_gym.road.cache import CACHE_VARIABLE, cache_folder, cached_arrays, code_digest, write_atomically
 from drivehierarchy_gym.road.network import load_network
 from drivehierarchy_gym.road.surroundings import Surroundings, build_surroundings, from_arrays, to_arrays
 
@@ -89,7 +89,15 @@ def default_network_path() -> Path:
     path = cache_folder() / f"{NETWORK_NAME}-{key}.net.xml"
     if not _is_whole(path):
         source = source_file("osm.net.xml")
-        write_atomically(path, lambda partial: _convert(source, partial))
+        try:
+            write_atomically(path, lambda partial: _convert(source, partial))
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            write_atomically(_digest_file(path), lambda partial: partial.write_text(digest, encoding="ascii"))
+        except OSError as error:
+            raise InfrastructureError(
+                f"{path}: the default road network cannot be kept ({error.strerror}); make the folder writable or set "
+                f"{CACHE_VARIABLE} to one that is"
+            ) from None
     return path
 
 
@@ -110,10 +118,15 @@ def surroundings(network_path: Path) -> Surroundings:
     return from_arrays(cached_arrays(name, lambda: to_arrays(build_surroundings(network, polygons))))
 
 
+def _digest_file(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
+
+
 def _is_whole(path: Path) -> bool:
+    """Whether the net and its digest, which is written last, agree."""
     try:
-        return path.read_bytes().rstrip().endswith(b"</net>")
-    except OSError:
+        return hashlib.sha256(path.read_bytes()).hexdigest() == _digest_file(path).read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
         return False
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,14 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivehierarchy_gym.errors import ScenarioError
-from drivehierarchy_gym.geometry import Polyline
+from drivehierarchy_gym.geometry import Polyline, Pose
 from drivehierarchy_gym.road.elements import Connection, Edge, Lane
 
 if TYPE_CHECKING:
     from drivehierarchy_gym.road.network import RoadNetwork
 
-LANE_CHANGE_LENGTH = 25.0
-"""A lane change of a route is drawn over this length (m), or over what there is of the edge."""
+LANE_CHANGE_LENGTHS = (25.0, 12.0, 8.0, 5.0, 3.0)
+"""A lane change of a route is drawn over the first of these lengths (m) that keeps it on the road, or over what there
+is before the next turn."""
+_INTO_TURN = 12.0
+"""A lane change just before a turn runs on into it until it is this long (m)."""
+_HALF_WIDTH = 0.9
+"""Room (m) that a lane change needs on both sides: half a car."""
 _SAMPLE_STEP = 1.0
 
 
@@ -118,7 +124,7 @@ def route_lanes(
         for leave, onto in exits.items():
             options = []
             for enter, ((missed, changes, indices), choices) in entering.items():
-                change = abs(leave - enter) * (1 + LANE_CHANGE_LENGTH / road.length)
+                change = abs(leave - enter) * (1 + LANE_CHANGE_LENGTHS[0] / road.length)
                 cost = (missed + (wanted is not None and leave != wanted), changes + change, indices + leave)
                 options.append((cost, [*choices, LaneChoice(enter, leave)]))
             best = min(options)
@@ -138,39 +144,141 @@ def route_polyline(
     vclass: str,
 ) -> Polyline:
     """Line along `edges` from the projection of the start to that of the goal (None: the ends of the route), through
-    the junction lanes, with lane changes blended over `LANE_CHANGE_LENGTH`.
+    the junction lanes, with lane changes blended over `LANE_CHANGE_LENGTHS`.
+
+    The route begins in the lane nearest to the start. It ends in the lane nearest to the goal, unless `lanes` states
+    another one for the last edge.
 
     Raises:
         ScenarioError: as `route_lanes`, or the goal does not lie ahead of the start.
     """
-    first, last = _road(network, edges[0], vclass) if edges else None, network.edge(edges[-1]) if edges else None
-    start_lane = nearest_lane(first, start_xy, vclass) if first and start_xy else None
-    goal_lane = nearest_lane(last, goal_xy, vclass) if last and goal_xy and edges[-1] not in lanes else None
-    choices = route_lanes(
-        network,
-        edges,
-        lanes,
-        vclass,
-        first_lane=start_lane.index if start_lane else None,
-        last_lane=goal_lane.index if goal_lane else None,
-    )
-    roads = [network.edges[edge_id] for edge_id in edges]
-    points: list[NDArray[np.float64]] = []
-    for i, (road, choice) in enumerate(zip(roads, choices, strict=True)):
-        enter, leave = road.lanes[choice.enter], road.lanes[choice.leave]
-        begin = enter.shape.project(*start_xy).arc / enter.shape.length if i == 0 and start_xy else 0.0
-        end = leave.shape.project(*goal_xy).arc / leave.shape.length if i == len(roads) - 1 and goal_xy else 1.0
-        if i == 0 and i == len(roads) - 1 and end <= begin:
-            raise ScenarioError(
-                f"{network.path}: on edge {road.id!r} the goal (at {end * road.length:.1f} m) does not lie ahead of "
-                f"the start (at {begin * road.length:.1f} m); swap them or give a route that leads around"
-            )
-        points.append(_along(enter, leave, begin, end))
-        if i + 1 < len(roads):
-            points.extend(
-                lane.shape.points for lane in _through(network, leave, roads[i + 1].lanes[choices[i + 1].enter], vclass)
-            )
-    return _joined(network, points)
+    roads = [_road(network, edge_id, vclass) for edge_id in edges]
+    first = nearest_lane(roads[0], start_xy, vclass).index if roads and start_xy is not None else None
+    last = nearest_lane(roads[-1], goal_xy, vclass).index if roads and goal_xy is not None else None
+    if edges and edges[-1] in lanes:
+        last = None
+    choices = route_lanes(network, edges, lanes, vclass, first_lane=first, last_lane=last)
+    enter = [road.lanes[choice.enter] for road, choice in zip(roads, choices, strict=True)]
+    leave = [road.lanes[choice.leave] for road, choice in zip(roads, choices, strict=True)]
+    links = [_connection(network, before, after, vclass) for before, after in zip(leave[:-1], enter[1:], strict=True)]
+    spans = [(0.0, 1.0)] * len(roads)  # parts of the edges that the route covers, as fractions
+    if start_xy is not None:
+        spans[0] = (_fraction(enter[0], start_xy), 1.0)
+    if goal_xy is not None:
+        spans[-1] = (spans[-1][0], _fraction(leave[-1], goal_xy))
+    if len(roads) == 1 and spans[0][1] <= spans[0][0]:
+        begin, end = (fraction * roads[0].length for fraction in spans[0])
+        raise ScenarioError(
+            f"{network.path}: on edge {roads[0].id!r} the goal (at {end:.1f} m) does not lie ahead of the start "
+            f"(at {begin:.1f} m); swap them or give a route that leads around"
+        )
+    attempts = [0] * len(roads)
+    while True:
+        line = _trace(network, enter, leave, links, spans, [LANE_CHANGE_LENGTHS[attempt] for attempt in attempts])
+        outside = {i for i, pose in line.shifted if not _fits(network, pose, vclass)}
+        retry = [i for i in outside if attempts[i] + 1 < len(LANE_CHANGE_LENGTHS)]
+        if not retry:
+            return _joined(network, line.points)
+        for i in retry:
+            attempts[i] += 1
+
+
+def _fits(network: RoadNetwork, pose: Pose, vclass: str) -> bool:
+    return all(network.on_road(*pose.to_world(0.0, left), vclass) for left in (-_HALF_WIDTH, _HALF_WIDTH))
+
+
+def _trace(
+    network: RoadNetwork,
+    enter: Sequence[Lane],
+    leave: Sequence[Lane],
+    links: Sequence[Connection],
+    spans: Sequence[tuple[float, float]],
+    limits: Sequence[float],
+) -> _Line:
+    """Line through the lanes on which a route enters and leaves its edges, `spans` being the fractions it covers and
+    `limits` the most that a lane change on each edge may take (m)."""
+    line = _Line()
+    for i, (begin, end) in enumerate(spans):
+        turning = begin
+        if enter[i] is not leave[i]:
+            span = (end - begin) * leave[i].shape.length
+            length = min(limits[i], _change_length(network, span, links[i:], leave[i + 1 :], spans[i + 1 :]))
+            turning = begin + max(span - length, 0.0) / 2 / leave[i].shape.length
+            line.follow(enter[i], begin, turning)
+            line.change(i, enter[i], leave[i], turning, length)
+        line.follow(leave[i], turning, end)
+        if i < len(links):
+            for lane in network.internal_path(links[i]):
+                line.follow(lane, 0.0, 1.0)
+    return line
+
+
+def _change_length(
+    network: RoadNetwork,
+    room: float,
+    links: Sequence[Connection],
+    lanes: Sequence[Lane],
+    spans: Sequence[tuple[float, float]],
+) -> float:
+    """Length (m) that a lane change may take which begins on an edge with `room` metres: over the next edges as long as
+    the way is straight, into a turn only as far as it needs for `_INTO_TURN`, never beyond the goal."""
+    to_turn = to_goal = room
+    straight = True
+    for link, lane, (begin, end) in zip(links, lanes, spans, strict=False):
+        straight = straight and link.direction == "s"
+        ahead = sum(each.shape.length for each in network.internal_path(link)) + (end - begin) * lane.shape.length
+        to_goal += ahead
+        to_turn += ahead if straight else 0.0
+    return min(max(to_turn, _INTO_TURN), to_goal)
+
+
+class _Line:
+    """Points along one lane after the other; after a lane change they approach the new lane's centre line smoothly."""
+
+    def __init__(self) -> None:
+        self.points: list[tuple[float, float]] = []
+        self.shifted: list[tuple[int, Pose]] = []
+        """Poses away from the centre line of their lane, with the edge (number in the route) of their lane change."""
+        self._station = 0.0
+        self._changes: list[tuple[int, float, float, float]] = []
+        """Edge, station and length of lane changes, and the offset to the left with which they start."""
+
+    def follow(self, lane: Lane, begin: float, end: float) -> None:
+        """Append the part of a lane between two fractions of its length."""
+        shape = lane.shape
+        a, b = begin * shape.length, end * shape.length
+        if b <= a:
+            return
+        changing = [change for change in self._changes if change[1] + change[2] > self._station]
+        arcs = np.concatenate(([a], shape.arcs[(shape.arcs > a) & (shape.arcs < b)], [b]))
+        if changing:
+            arcs = np.union1d(arcs, np.linspace(a, b, max(int((b - a) / _SAMPLE_STEP), 1) + 1))
+        arcs = arcs[np.diff(arcs, append=np.inf) > 1e-3]
+        if len(arcs) < 2:
+            return
+        points = np.column_stack([np.interp(arcs, shape.arcs, shape.points[:, axis]) for axis in (0, 1)])
+        steps = np.gradient(points, axis=0)
+        left = np.column_stack((-steps[:, 1], steps[:, 0])) / np.hypot(steps[:, 0], steps[:, 1])[:, None]
+        for edge, station, length, offset in changing:
+            t = np.clip((self._station + arcs - a - station) / length, 0.0, 1.0)
+            points = points + (offset * (1 - t * t * (3 - 2 * t)))[:, None] * left
+            for i in np.flatnonzero(t < 1.0):
+                x, y = points[i].tolist()
+                self.shifted.append((edge, Pose(x, y, math.atan2(steps[i, 1], steps[i, 0]))))
+        for point, step in zip(points.tolist(), steps.tolist(), strict=True):
+            # Lanes may overlap, and a shifted line would loop in a tight bend: never step back.
+            if self.points:
+                x, y = self.points[-1]
+                if (point[0] - x) * step[0] + (point[1] - y) * step[1] <= 0:
+                    continue
+            self.points.append((point[0], point[1]))
+        self._station += b - a
+
+    def change(self, edge: int, before: Lane, after: Lane, fraction: float, length: float) -> None:
+        """Start to change from one lane of an edge to another at a fraction of their length, over `length` metres."""
+        x, y, _ = before.shape.at(fraction * before.shape.length)
+        offset = after.shape.at(fraction * after.shape.length).to_local(x, y)[1]
+        self._changes.append((edge, self._station, length, offset))
 
 
 def edge_polyline(
@@ -186,7 +294,7 @@ def edge_polyline(
     for edge_id in edges:
         edge = network.edge(edge_id)
         points.append(with_nodes(network, edge, edge.centre_line()))
-    line = _joined(network, points)
+    line = _joined(network, np.vstack([np.empty((0, 2)), *points]))
     start, goal = line.project(*start_xy).arc, line.project(*goal_xy).arc
     if goal <= start:
         raise ScenarioError(
@@ -248,38 +356,19 @@ def _links(network: RoadNetwork, before: Edge, after: Edge, vclass: str) -> dict
     return found
 
 
-def _through(network: RoadNetwork, before: Lane, after: Lane, vclass: str) -> tuple[Lane, ...]:
-    """Internal lanes from the end of one lane to the start of another."""
-    for connection in network.connections_from(before.id):
-        if connection.to_lane == after.id and _allowed(network, connection, vclass):
-            return network.internal_path(connection)
-    raise AssertionError("route_lanes only chooses lanes that connect")
+def _connection(network: RoadNetwork, before: Lane, after: Lane, vclass: str) -> Connection:
+    """The connection between two lanes that `route_lanes` has chosen."""
+    options = [c for c in network.connections_from(before.id) if c.to_lane == after.id]
+    return next(c for c in options if _allowed(network, c, vclass))
 
 
-def _along(enter: Lane, leave: Lane, begin: float, end: float) -> NDArray[np.float64]:
-    """Points from the fraction `begin` of one lane to the fraction `end` of another one of the same edge."""
-    if enter is leave:
-        arcs = enter.shape.arcs / enter.shape.length
-        inner = enter.shape.points[(arcs > begin) & (arcs < end)]
-        return np.vstack((_sample(enter, np.array([begin])), inner, _sample(enter, np.array([end]))))
-    length = enter.shape.length
-    blend = min(LANE_CHANGE_LENGTH / length, end - begin)
-    middle = (begin + end) / 2
-    fractions = np.linspace(begin, end, max(int((end - begin) * length / _SAMPLE_STEP), 4) + 1)
-    t = np.clip((fractions - middle) / blend + 0.5, 0.0, 1.0)
-    weight = (t * t * (3 - 2 * t))[:, None]
-    return (1 - weight) * _sample(enter, fractions) + weight * _sample(leave, fractions)
+def _fraction(lane: Lane, xy: tuple[float, float]) -> float:
+    return lane.shape.project(*xy).arc / lane.shape.length
 
 
-def _sample(lane: Lane, fractions: NDArray[np.float64]) -> NDArray[np.float64]:
-    shape = lane.shape
-    at = fractions * shape.length
-    return np.column_stack([np.interp(at, shape.arcs, shape.points[:, axis]) for axis in (0, 1)])
-
-
-def _joined(network: RoadNetwork, points: list[NDArray[np.float64]]) -> Polyline:
+def _joined(network: RoadNetwork, points: Sequence[tuple[float, float]] | NDArray[np.float64]) -> Polyline:
     try:
-        return Polyline.through(np.vstack(points), tolerance=0.02)
+        return Polyline.through(points, tolerance=0.02)
     except ValueError as error:
         raise ScenarioError(
             f"{network.path}: the route has no length ({error}); move the goal away from the start"
