@@ -77,11 +77,10 @@ class DriveHierarchyChat(LM):
     ) -> None:
         super().__init__()
         self.model = str(model)
-        self.tokenizer_name = ""
         self._concurrent = max(1, int(num_concurrent))
         self._seed = int(seed)
         self._journal = AnswerJournal(Path(answers)) if answers else None
-        for problem in self._journal.problems if self._journal else ():
+        for problem in self._journal.problems if self._journal is not None else ():
             _log.warning("%s", problem)
         key = os.environ.get(api_key_variable) or None
         self._client = ChatClient(
@@ -94,9 +93,15 @@ class DriveHierarchyChat(LM):
         )
         self._client.check()
         self._refused_in_a_row = 0
+        self._stopped = threading.Event()
         self._lock = threading.Lock()
 
     # --- what lm-eval asks of a model class ---------------------------------------------------------------------------
+
+    @property
+    def tokenizer_name(self) -> str:
+        """Tells prompts apart in lm-eval's request cache; the endpoint has its own tokenizer."""
+        return MODEL_NAME
 
     def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
         """The messages as JSON, to be completed with images when they are sent."""
@@ -120,11 +125,12 @@ class DriveHierarchyChat(LM):
 
         Raises EndpointDown when the endpoint stops answering.
         """
+        self._stopped.clear()
         answers: list[str | None] = [None] * len(requests)
         pending: list[int] = []
         keys = [self._key(request) for request in requests]
         for index, key in enumerate(keys):
-            answers[index] = self._journal.get(key) if self._journal else None
+            answers[index] = self._journal.get(key) if self._journal is not None else None
             if answers[index] is None:
                 pending.append(index)
         if known := len(requests) - len(pending):
@@ -159,11 +165,12 @@ class DriveHierarchyChat(LM):
                     answers[running.pop(future)] = future.result()
                     bar.update()
         except BaseException:
-            for future in running:
-                future.cancel()
+            self._stopped.set()
             raise
 
     def _ask(self, request: Instance, key: str) -> str | None:
+        if self._stopped.is_set():
+            return None
         item = request.doc.get("id", "?") if isinstance(request.doc, Mapping) else "?"
         try:
             messages = self._messages(request)
@@ -177,7 +184,7 @@ class DriveHierarchyChat(LM):
             return None
         with self._lock:
             self._refused_in_a_row = 0
-        if self._journal:
+        if self._journal is not None:
             self._journal.add(
                 key,
                 completion.text,
@@ -197,11 +204,13 @@ class DriveHierarchyChat(LM):
         try:
             self._client.check()
         except EndpointError as down:
+            self._stopped.set()
             raise EndpointDown(f"{down}. Answers so far are kept; run the same command again to go on") from error
         with self._lock:
             self._refused_in_a_row += 1
             stop = self._refused_in_a_row >= FAILURES_IN_A_ROW
         if stop:
+            self._stopped.set()
             raise EndpointDown(
                 f"{FAILURES_IN_A_ROW} requests in a row failed, the last with: {error}. Answers so far are kept"
             ) from error
