@@ -43,7 +43,7 @@ class RouteTracker:
         self.length = route.length
         self._points = [(float(x), float(y)) for x, y in route.points]
         self._arcs = [float(arc) for arc in route.arcs]
-        self._cells: dict[tuple[int, int], list[tuple[float, float, float, float, float, float, float]]] = {}
+        self._cells: dict[tuple[int, int], list[tuple[float, ...]]] = {}
 
     def project(self, x: float, y: float) -> Projection:
         """Nearest point of the route: arc length, and signed offset of (x, y) from it (positive = left)."""
@@ -65,7 +65,7 @@ class RouteTracker:
                 side = dx * ry - dy * rx
         return Projection(arc, math.copysign(math.sqrt(best), side))
 
-    def _nearest_segments(self, cell: tuple[int, int]) -> list[tuple[float, float, float, float, float, float, float]]:
+    def _nearest_segments(self, cell: tuple[int, int]) -> list[tuple[float, ...]]:
         """Segments that may be the nearest one to a point of the cell, in route order."""
         x, y = (cell[0] + 0.5) * CELL, (cell[1] + 0.5) * CELL
         points, arcs = self.route.points, self.route.arcs
@@ -76,10 +76,9 @@ class RouteTracker:
         distances = np.hypot(*(r - t[:, None] * d).T)
         # A point of the cell is at most half a diagonal from its centre, and so is any distance from it off.
         reach = distances.min() + CELL * math.sqrt(2.0) + 1e-6
-        return [
-            (*map(float, a[i]), *map(float, d[i]), float(squared[i]), float(arcs[i]), math.sqrt(squared[i]))
-            for i in np.flatnonzero(distances <= reach)
-        ]
+        near = np.flatnonzero(distances <= reach)
+        columns = (*a[near].T, *d[near].T, squared[near], arcs[near], np.sqrt(squared[near]))
+        return list(zip(*(column.tolist() for column in columns), strict=True))
 
     def at(self, arc: float) -> tuple[float, float]:
         """World point at an arc length, clipped to the ends."""

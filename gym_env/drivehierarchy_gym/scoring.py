@@ -12,9 +12,6 @@ from drivehierarchy_gym.geometry import Projection
 from drivehierarchy_gym.plan import EpisodePlan
 from drivehierarchy_gym.state import TickState
 
-EVALUATOR_VERSION = 1
-"""Raised whenever a change could give the same drive another score; results of different versions do not mix."""
-
 Profile = Literal["release", "strict"]
 PROFILES: tuple[Profile, ...] = ("release", "strict")
 
@@ -125,6 +122,7 @@ class ScoreTracker:
         """Count how the episode ended; once, after the last `update`."""
         self._ending = ending
         reason = ending.reason
+        details: dict[str, Any]
         if reason == "destination_reached":
             self._arrive()
             self._event(reason, ending.time, {"destination_radius": round(self._plan.goal_radius, 3)})
