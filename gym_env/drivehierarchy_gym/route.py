@@ -41,8 +41,11 @@ class RouteTracker:
     def __init__(self, route: Polyline) -> None:
         self.route = route
         self.length = route.length
-        self._points = [(float(x), float(y)) for x, y in route.points]
-        self._arcs = [float(arc) for arc in route.arcs]
+        self._points: list[tuple[float, float]] = [(x, y) for x, y in route.points.tolist()]
+        self._arcs: list[float] = route.arcs.tolist()
+        starts, steps = route.points[:-1], np.diff(route.points, axis=0)
+        squared = np.einsum("ij,ij->i", steps, steps)
+        self._segments = np.column_stack([starts, steps, squared, route.arcs[:-1], np.sqrt(squared)])
         self._cells: dict[tuple[int, int], list[tuple[float, ...]]] = {}
 
     def project(self, x: float, y: float) -> Projection:
@@ -67,18 +70,13 @@ class RouteTracker:
 
     def _nearest_segments(self, cell: tuple[int, int]) -> list[tuple[float, ...]]:
         """Segments that may be the nearest one to a point of the cell, in route order."""
-        x, y = (cell[0] + 0.5) * CELL, (cell[1] + 0.5) * CELL
-        points, arcs = self.route.points, self.route.arcs
-        a, d = points[:-1], np.diff(points, axis=0)
-        squared = np.einsum("ij,ij->i", d, d)
-        r = np.array((x, y)) - a
-        t = np.clip(np.einsum("ij,ij->i", r, d) / squared, 0.0, 1.0)
-        distances = np.hypot(*(r - t[:, None] * d).T)
+        ax, ay, dx, dy, squared, _, _ = self._segments.T
+        rx, ry = (cell[0] + 0.5) * CELL - ax, (cell[1] + 0.5) * CELL - ay
+        t = ((rx * dx + ry * dy) / squared).clip(0.0, 1.0)
+        distances = np.hypot(rx - t * dx, ry - t * dy)
         # A point of the cell is at most half a diagonal from its centre, and so is any distance from it off.
         reach = distances.min() + CELL * math.sqrt(2.0) + 1e-6
-        near = np.flatnonzero(distances <= reach)
-        columns = (*a[near].T, *d[near].T, squared[near], arcs[near], np.sqrt(squared[near]))
-        return list(zip(*(column.tolist() for column in columns), strict=True))
+        return list(map(tuple, self._segments[distances <= reach].tolist()))
 
     def at(self, arc: float) -> tuple[float, float]:
         """World point at an arc length, clipped to the ends."""
