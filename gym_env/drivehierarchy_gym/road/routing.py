@@ -205,7 +205,10 @@ def _trace(
             length = min(limits[i], _change_length(network, span, links[i:], leave[i + 1 :], spans[i + 1 :]))
             turning = begin + max(span - length, 0.0) / 2 / leave[i].shape.length
             line.follow(enter[i], begin, turning)
-            line.change(i, enter[i], leave[i], turning, length)
+            x, y, _ = enter[i].shape.at(turning * enter[i].shape.length)
+            arc, offset = leave[i].shape.project(x, y)
+            line.change(i, (x, y), offset, length)
+            turning = arc / leave[i].shape.length
         line.follow(leave[i], turning, end)
         if i < len(links):
             for lane in network.internal_path(links[i]):
@@ -274,10 +277,9 @@ class _Line:
             self.points.append((point[0], point[1]))
         self._station += b - a
 
-    def change(self, edge: int, before: Lane, after: Lane, fraction: float, length: float) -> None:
-        """Start to change from one lane of an edge to another at a fraction of their length, over `length` metres."""
-        x, y, _ = before.shape.at(fraction * before.shape.length)
-        offset = after.shape.at(fraction * after.shape.length).to_local(x, y)[1]
+    def change(self, edge: int, point: tuple[float, float], offset: float, length: float) -> None:
+        """Start at `point`, `offset` metres to the left of the new lane, to go over to it within `length` metres."""
+        self.points.append(point)
         self._changes.append((edge, self._station, length, offset))
 
 
