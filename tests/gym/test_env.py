@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import math
 import pickle
+import re
 import warnings
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import gymnasium as gym
 import numpy as np
@@ -14,6 +18,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 import drivehierarchy_gym.env as env_module
+from drivehierarchy_gym.ending import Ending, TerminationReason
 from drivehierarchy_gym.env import DriveHierarchyEnv
 from drivehierarchy_gym.errors import InfrastructureError, UnknownNameError, unknown_name
 from drivehierarchy_gym.geometry import Polyline
@@ -368,6 +373,21 @@ def test_stepping_without_an_episode_is_refused(make) -> None:
         env.step([0.0, 10.0])
 
 
+def test_a_vector_of_environments_hands_on_info_and_records(make, PlaneBackend) -> None:
+    def one(contact_at: int):
+        contacts = {contact_at: (Contact("car", "vehicle"),)}
+        return lambda: make(PlaneBackend(contacts_at=contacts), action_mode="text", scenario="plane")
+
+    envs = gym.vector.SyncVectorEnv([one(8), one(12)], autoreset_mode="SameStep")
+    envs.reset(seed=1)
+    scores = {}
+    for _ in range(3):
+        *_, terminated, _, info = envs.step(("steer: 0\ntarget_speed_mps: 8", "faster!"))
+        for i in np.flatnonzero(terminated):
+            scores[int(i)] = info["final_info"]["scene_score"]["score_composed"][i]
+    assert scores == {0: pytest.approx(0.2 * 3.2, abs=0.03), 1: pytest.approx(0.2 * 4.8)}
+
+
 # --- the simulator's faults ------------------------------------------------------------------------------------------
 
 
@@ -428,6 +448,35 @@ def test_pictures_of_the_observation_are_not_rendered_again(make, PlaneBackend) 
     env.render()
     assert backend.rendered == ["front", "bev"]
     assert (observation["bev"] != 0).any()
+
+
+# --- documentation ---------------------------------------------------------------------------------------------------
+
+README = (Path(__file__).parents[2] / "gym_env" / "README.md").read_text(encoding="utf-8")
+
+
+def section(title: str) -> str:
+    return README.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def test_the_documentation_lists_the_arguments_with_their_defaults() -> None:
+    parameters = list(inspect.signature(DriveHierarchyEnv.__init__).parameters.values())[1:]
+    written = re.findall(r"^\| `(\w+)` \| `(.+?)` \|", section("Arguments"), re.MULTILINE)
+    assert sorted((name, ast.literal_eval(default)) for name, default in written) == sorted(
+        (parameter.name, parameter.default) for parameter in parameters
+    )
+
+
+def test_the_documentation_names_observations_info_and_endings(make) -> None:
+    env = make(observation="full")
+    _, info = env.reset()
+    observations = section("Observation space")
+    assert set(re.findall(r"^\| `(\w+)` \|", observations, re.MULTILINE)) == set(env.observation_space.spaces)
+    paragraph = observations.split("`info` has", 1)[1].split("\n\n", 1)[0]
+    assert info.keys() <= set(re.findall(r"`(\w+)`", paragraph))
+    for reason in get_args(TerminationReason):
+        kind = "terminated" if Ending(reason, 0.0).terminated else "truncated"
+        assert re.search(rf"^\| {kind} \|[^\n]*`{reason}`", section("Episode end"), re.MULTILINE)
 
 
 def test_metadata() -> None:
