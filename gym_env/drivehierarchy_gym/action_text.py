@@ -91,10 +91,18 @@ _BEFORE = r"(?<![a-z0-9])(?<![a-z0-9][-_])"
 _LABELS = re.compile(
     rf"(?P<tag><)?{_BEFORE}"
     r"(?P<label>(?P<steer>steer(?:ing)?(?:[ _-](?:command|cmd|value))?)"
-    rf"|target[ _-]?speed(?:[ _-]?(?:in )?[(\[]?(?P<unit>{_UNIT})[)\]]?)?)(?![a-z0-9])",
+    rf"|target[ _-]?speed(?:[ _-]?[(\[]?(?:in )?(?P<unit>{_UNIT})[)\]]?)?)(?![a-z0-9])",
     re.IGNORECASE,
 )
-_SEPARATOR = re.compile(r"""["'`*_}\s]*(?::=?|=>?|->|→|\|)["'`*_$|\s]*""")
+_SEPARATOR = re.compile(
+    r"""["'`*_}\s]*(?:\((?![^()\n]*(?:km|mph|kph))[^()\n]{0,80}\)["'`*_}\s]*)?   # a remark in brackets
+    (?::=?|=>?|->|→|\|)["'`*_$|\s]*""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_ANOTHER_QUANTITY = re.compile(
+    r"""\b(?:previous|prior|last|current|present|old|initial|max(?:imum)?|min(?:imum)?|average|example)[ ]["'`*_]*$""",
+    re.I,
+)
 _TAG_END = re.compile(r">\s*")
 _WORD_SEPARATOR = re.compile(r"\s+(?:is|to|of|at)\s+", re.IGNORECASE)
 _NUMBER = re.compile(r"(?P<sign>[-+]?)[ ]?(?P<digits>[0-9]+(?:[.,][0-9]+)?|\.[0-9]+)(?P<exponent>e[-+]?[0-9]+)?", re.I)
@@ -110,7 +118,7 @@ _NOT_ALONE = re.compile(
 )
 _LINE_ENDS = re.compile(r"""["'`*_$)\]},;.| \t]*(?:\n|$)""")
 _AFTER_WORDS = re.compile(r"""\s*(?:$|[\n,;.!)\]}"'`*_|(]|(?:and|with|because|since|so|for|while|then|as)\b)""", re.I)
-_CLAIMS_A_NUMBER = re.compile(r"[0-9]|\b(?:nan|inf|infinity|none|null|unknown|undefined)\b", re.IGNORECASE)
+_CLAIMS_A_NUMBER = re.compile(r"[0-9]|\b(?:nan|inf|infinity|none|null|n/a|unknown|undefined)\b", re.IGNORECASE)
 
 
 def parse_action(text: str, rule: ParseRule = "official") -> ParsedAction:
@@ -174,6 +182,8 @@ def _parse_flexible(text: str) -> ParsedAction:
 
 def _declared(answer: str, label: re.Match[str], end: int) -> float | Literal[False] | None:
     """Number that a label declares; None where it claims one and gives none; False where it declares nothing."""
+    if _ANOTHER_QUANTITY.search(answer[max(0, label.start() - 20) : label.start()]):
+        return False
     separator = (_TAG_END if label["tag"] else _SEPARATOR).match(answer, label.end(), end)
     in_words = separator is None and not label["tag"]
     if in_words:

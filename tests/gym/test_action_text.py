@@ -55,6 +55,9 @@ def test_the_requested_format_is_ok_under_both_rules(text: str, steer: float, sp
         ("steer: <0.3>\ntarget_speed_mps: <4>", None, (0.3, 4.0)),
         ("Set steer to -0.1 and target speed to 5 m/s.", None, (-0.1, 5.0)),
         ("Steering: _0.3_\nTarget speed (m/s): 4", None, (0.3, 4.0)),
+        ("steer (negative = left): -0.1\ntarget speed (in km/h): 18", None, (-0.1, 5.0)),
+        ("target_speed_mps (m/s): 5, steer (in [-1.0, 1.0]) = 0.1 # right", None, (0.1, 5.0)),
+        ("steer (deg, km): 0.1\ntarget_speed_mps: 5", None, None),
         # Numbers written in other ways.
         ("steer: \u22120.25\ntarget_speed_mps: 4", None, (-0.25, 4.0)),
         ("ｓｔｅｅｒ：－０．２５\ntarget_speed_mps：４", None, (-0.25, 4.0)),
@@ -72,6 +75,7 @@ def test_the_requested_format_is_ok_under_both_rules(text: str, steer: float, sp
         ("steer: <float in [-1.0, 1.0]>\ntarget_speed_mps: <float in [0.0, 30.0]>\nsteer: 0.1\ntarget_speed_mps: 5",
          (0.1, 5.0), (0.1, 5.0)),
         ("steer: 0.1\ntarget_speed_mps: 5\n\nFormat: steer: <float in [-1.0, 1.0]>", (0.1, 5.0), (0.1, 5.0)),
+        ("steer: 0.1\ntarget_speed_mps: 5\nPrevious steer: 0.3, maximum **target_speed**: 30", (0.1, 5.0), (0.1, 5.0)),
         # Reasoning is not the answer.
         ("<think>steer: 0.9 target_speed_mps: 9</think>steer: 0.1\ntarget_speed_mps: 5", (0.9, 9.0), (0.1, 5.0)),
         ("maybe steer: 0.9, target_speed_mps: 9</think>\nsteer: 0.1\ntarget_speed_mps: 5", (0.9, 9.0), (0.1, 5.0)),
@@ -94,6 +98,8 @@ def test_the_requested_format_is_ok_under_both_rules(text: str, steer: float, sp
         ("steer: 1/2\ntarget_speed_mps: 5", (1.0, 5.0), None),
         ("steer: 0.1.2\ntarget_speed_mps: 5", (0.1, 5.0), None),
         ("steer: nan\ntarget_speed_mps: 5", None, None),
+        ("steer: 0.1\ntarget_speed_mps: N/A", None, None),
+        ("current steer: 0.1\ntarget_speed_mps: 5", (0.1, 5.0), None),
         ("steer: 0.1\ntarget_speed_mps: 5\nsteer: nan", (0.1, 5.0), None),
         ("steer: 0.1\ntarget_speed_mps: 5\nsteer: between 0.2 and 0.3", (0.1, 5.0), None),
         ("steer:\n1. keep left\ntarget_speed_mps: 5", (1.0, 5.0), None),
