@@ -67,7 +67,7 @@ class AgentGuard:
     """
 
     def __init__(self, agent: Agent, timeout: float) -> None:
-        self._agent = agent
+        self.agent = agent
         self._timeout = float(getattr(agent, "act_deadline", None) or timeout)
         self._overrun: _Call | None = None
 
@@ -78,7 +78,7 @@ class AgentGuard:
             AgentStartError: it raised or did not return in time.
             InfrastructureError: passed through.
         """
-        call = self._start(lambda: self._agent.reset(context, info))
+        call = self._start(lambda: self.agent.reset(context, info))
         if not call.done.wait(self._timeout):
             raise AgentStartError(f"the agent's reset did not return within {self._timeout:g} s")
         if isinstance(call.error, InfrastructureError):
@@ -100,7 +100,7 @@ class AgentGuard:
             late, self._overrun = self._overrun, None
             if isinstance(late.error, InfrastructureError):
                 raise late.error
-        call = self._start(lambda: self._agent.act(observation, info))
+        call = self._start(lambda: self.agent.act(observation, info))
         if not call.done.wait(self._timeout):
             self._overrun = call
             fault = AgentFault("timeout", f"no answer within {self._timeout:g} s")
@@ -114,7 +114,7 @@ class AgentGuard:
 
     def telemetry(self) -> Mapping[str, Any]:
         """The agent's own notes on its last finished decision; empty where it keeps none or is still busy."""
-        report = getattr(self._agent, "telemetry", None)
+        report = getattr(self.agent, "telemetry", None)
         if report is None or self._overrun is not None:
             return {}
         try:
@@ -124,7 +124,7 @@ class AgentGuard:
 
     def close(self) -> str | None:
         """Close the agent within the deadline; what went wrong, if anything."""
-        call = self._start(self._agent.close)
+        call = self._start(self.agent.close)
         if not call.done.wait(self._timeout):
             return f"the agent's close did not return within {self._timeout:g} s"
         return None if call.error is None else f"the agent's close failed with {_describe(call.error)}"

@@ -98,7 +98,7 @@ def write_summary_csv(path: Path, results: Sequence[SceneResult]) -> None:
 def summarise(collection: Collection, model: str, *, seed: int = 0, resamples: int = RESAMPLES) -> ModelSummary:
     """Means, intervals, reasons and gaps of one model.
 
-    The intervals resample scenarios within their group, and repeats within a scenario, `resamples` times from `seed`.
+    The intervals resample scenarios, and repeats within each, `resamples` times from `seed`.
 
     Raises:
         ValueError: the model has no valid result.
@@ -110,14 +110,10 @@ def summarise(collection: Collection, model: str, *, seed: int = 0, resamples: i
     rng = np.random.default_rng(seed)
     groups = sorted({group for group, _, _ in planned})
     by_group = {group: [r for r in results if r.group == group] for group in groups}
-    draws: dict[str, np.ndarray] = {}
-    rows = []
-    for group, members in by_group.items():
-        scenarios = _by_scenario(members)
-        draws[group] = _bootstrap(scenarios, resamples, rng)
-        rows.append(_row(group, members, sum(1 for g, _, _ in planned if g == group), draws[group], len(scenarios)))
-    weights = {group: len(_by_scenario(members)) for group, members in by_group.items()}
-    all_draws = sum(weights[g] * draws[g] for g in groups if weights[g]) / sum(weights.values())
+    rows = [
+        _row(group, members, sum(1 for g, _, _ in planned if g == group), resamples, rng)
+        for group, members in by_group.items()
+    ]
     faults: Counter[str] = Counter()
     decisions = 0
     for result in results:
@@ -127,7 +123,7 @@ def summarise(collection: Collection, model: str, *, seed: int = 0, resamples: i
     return ModelSummary(
         model=model,
         rows=tuple(rows),
-        total=_row("", results, len(planned), all_draws, sum(weights.values())),
+        total=_row("", results, len(planned), resamples, rng),
         reasons=tuple(
             ReasonRow(
                 reason,
@@ -158,12 +154,13 @@ def _mean(results: Sequence[SceneResult], name: str) -> float:
     return float(np.mean([np.mean([getattr(r.score, f"score_{name}") for r in members]) for members in scenarios]))
 
 
-def _row(group: str, results: Sequence[SceneResult], planned: int, draws: np.ndarray, scenarios: int) -> Row:
+def _row(group: str, results: Sequence[SceneResult], planned: int, resamples: int, rng: np.random.Generator) -> Row:
     composed = _mean(results, "composed")
+    scenarios = _by_scenario(results)
     interval = None
-    if scenarios >= 2:
+    if len(scenarios) >= 2:
         tail = 100 * (1 - CONFIDENCE) / 2
-        low, high = np.percentile(draws, [tail, 100 - tail])
+        low, high = np.percentile(_bootstrap(scenarios, resamples, rng), [tail, 100 - tail])
         interval = float(low), float(high)
     scored = sum(r.score.score_composed for r in results)
     missing = planned - len(results)
@@ -185,8 +182,6 @@ def _bootstrap(
 ) -> np.ndarray:
     """Means (resamples,) of the composed score: scenarios are drawn with replacement, then repeats within each."""
     total = np.zeros(resamples)
-    if not scenarios:
-        return total
     scores = [np.array([r.score.score_composed for r in members]) for members in scenarios.values()]
     repeats = max(len(s) for s in scores)
     counts = np.array([len(s) for s in scores])

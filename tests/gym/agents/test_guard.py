@@ -130,5 +130,5 @@ def test_close_never_raises():
 
 def test_telemetry_that_fails_is_reported():
     subject = guard()
-    subject._agent.telemetry = raises(KeyError("x"))
+    subject.agent.telemetry = raises(KeyError("x"))
     assert "KeyError" in subject.telemetry()["telemetry_error"]

@@ -1,0 +1,68 @@
+"""Tables of a summary for people."""
+
+from __future__ import annotations
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from drivehierarchy_gym.runner.summary import CONFIDENCE, ModelSummary, Row
+
+FOOTNOTE = (
+    "S is the mean over scenarios of each run's route x safety x efficiency, not the product of the other columns. "
+    f"Brackets: {CONFIDENCE:.0%} bootstrap interval over scenarios and repeats."
+)
+
+
+def summary_tables(summary: ModelSummary) -> RenderableType:
+    """Table by family, table by termination reason, and what is missing."""
+    families = Table(title=f"{summary.model}: closed-loop driving (R4)", title_justify="left", title_style="bold")
+    for name in ("family", "runs", "route", "safety", "efficiency", "S"):
+        families.add_column(name, justify="left" if name == "family" else "right", no_wrap=name != "family")
+    for row in summary.rows:
+        families.add_row(*_cells(row, row.group))
+    families.add_section()
+    families.add_row(*_cells(summary.total, "all"), style="bold")
+
+    reasons = Table(title="how runs ended", title_justify="left", title_style="bold")
+    for name in ("reason", "runs", "mean S"):
+        reasons.add_column(name, justify="left" if name == "reason" else "right")
+    for reason in summary.reasons:
+        reasons.add_row(reason.reason, str(reason.count), f"{reason.composed:.2f}")
+    return Group(families, *(Text(line) for line in notes(summary)), reasons)
+
+
+def notes(summary: ModelSummary) -> list[str]:
+    """Sentences below the table: how to read it, agent faults, and everything that is missing from it."""
+    lines = [FOOTNOTE]
+    if summary.faults:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in summary.faults.items())
+        lines.append(f"Agent faults in {summary.decisions} decisions: {kinds}. The car held its last control.")
+    if summary.missing:
+        low, high = summary.total.bounds
+        lines.append(
+            f"INCOMPLETE: {len(summary.missing)} of {summary.total.planned} runs have no result "
+            f"({_names(summary)}); with them S lies between {low:.2f} and {high:.2f}."
+        )
+    if summary.void:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in summary.void.items())
+        lines.append(f"Void attempts, never averaged: {kinds}. The same command runs them again.")
+    return lines
+
+
+def _names(summary: ModelSummary) -> str:
+    names = [f"{scenario}#{repeat}" if repeat else scenario for _, scenario, repeat in summary.missing]
+    return ", ".join(names) if len(names) <= 5 else ", ".join([*names[:5], f"{len(names) - 5} more"])
+
+
+def _cells(row: Row, name: str) -> tuple[str, ...]:
+    runs = str(row.scored) if row.scored == row.planned else f"{row.scored} of {row.planned}"
+    if row.scored == 0:
+        return name, runs, "-", "-", "-", "-"
+    interval = "" if row.interval is None else f" [{row.interval[0]:.1f}, {row.interval[1]:.1f}]"
+    return name, runs, f"{row.route:.2f}", f"{row.safety:.3f}", f"{row.efficiency:.3f}", f"{row.composed:.2f}{interval}"
+
+
+def print_summary(console: Console, summary: ModelSummary) -> None:
+    """Print the tables; a pipe gets them at 120 columns without colour."""
+    console.print(summary_tables(summary))
