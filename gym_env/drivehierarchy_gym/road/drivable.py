@@ -16,31 +16,22 @@ CELL = 8.0
 SEAM = 0.15
 """Lanes are widened by this on each side (m): shapes are rounded and adjoining lanes leave hairline gaps."""
 
-Ring = tuple[tuple[float, float], ...]
+_Ring = tuple[tuple[float, float], ...]
 _Capsule = tuple[float, float, float, float, float, float]
 
 
 class DrivableArea:
-    """Union of lanes (centre line widened by half the lane width) and junction polygons, less sidewalk corners.
+    """Union of lanes (centre line widened by half the lane width) and polygons, given by their outlines (N, 2)."""
 
-    Args:
-        lanes: lanes that belong to the area.
-        junctions: outlines (N, 2) that belong to it.
-        corners: outlines (N, 2) cut out of the junctions, though never out of a lane.
-    """
+    def __init__(self, lanes: Iterable[Lane], outlines: Iterable[NDArray[np.float64]]) -> None:
+        cells: dict[tuple[int, int], tuple[list[_Capsule], list[_Ring]]] = {}
 
-    def __init__(
-        self,
-        lanes: Iterable[Lane],
-        junctions: Iterable[NDArray[np.float64]],
-        corners: Iterable[NDArray[np.float64]],
-    ) -> None:
-        cells: dict[tuple[int, int], tuple[list[_Capsule], list[Ring], list[Ring]]] = {}
-
-        def at(low_x: float, low_y: float, high_x: float, high_y: float) -> Iterable[tuple[list, list, list]]:
+        def at(
+            low_x: float, low_y: float, high_x: float, high_y: float
+        ) -> Iterable[tuple[list[_Capsule], list[_Ring]]]:
             for i in range(math.floor(low_x / CELL), math.floor(high_x / CELL) + 1):
                 for j in range(math.floor(low_y / CELL), math.floor(high_y / CELL) + 1):
-                    yield cells.setdefault((i, j), ([], [], []))
+                    yield cells.setdefault((i, j), ([], []))
 
         for lane in lanes:
             half = lane.width / 2 + SEAM
@@ -50,19 +41,18 @@ class DrivableArea:
                 bounds = (min(ax, bx) - half, min(ay, by) - half, max(ax, bx) + half, max(ay, by) + half)
                 for cell in at(*bounds):
                     cell[0].append(capsule)
-        for slot, outlines in ((1, junctions), (2, corners)):
-            for outline in outlines:
-                ring = tuple((float(x), float(y)) for x, y in outline)
-                for cell in at(*outline.min(axis=0), *outline.max(axis=0)):
-                    cell[slot].append(ring)
-        self._cells = {key: (tuple(c), tuple(r), tuple(h)) for key, (c, r, h) in cells.items()}
+        for outline in outlines:
+            ring = tuple((float(x), float(y)) for x, y in outline)
+            for cell in at(*outline.min(axis=0), *outline.max(axis=0)):
+                cell[1].append(ring)
+        self._cells = {key: (tuple(capsules), tuple(rings)) for key, (capsules, rings) in cells.items()}
 
     def contains(self, x: float, y: float) -> bool:
         """Whether (x, y) lies in the area."""
         cell = self._cells.get((math.floor(x / CELL), math.floor(y / CELL)))
         if cell is None:
             return False
-        capsules, rings, corners = cell
+        capsules, rings = cell
         for ax, ay, dx, dy, length2, half2 in capsules:
             rx, ry = x - ax, y - ay
             along = rx * dx + ry * dy
@@ -77,10 +67,10 @@ class DrivableArea:
                 distance2 = across * across / length2
             if distance2 <= half2:
                 return True
-        return any(inside(ring, x, y) for ring in rings) and not any(inside(ring, x, y) for ring in corners)
+        return any(_inside(ring, x, y) for ring in rings)
 
 
-def inside(ring: Ring, x: float, y: float) -> bool:
+def _inside(ring: _Ring, x: float, y: float) -> bool:
     """Whether (x, y) lies in the polygon with the corners `ring` (even-odd rule)."""
     found = False
     ax, ay = ring[-1]

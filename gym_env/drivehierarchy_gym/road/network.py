@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 
 from drivehierarchy_gym.errors import ScenarioError, unknown_name
@@ -206,19 +207,23 @@ class RoadNetwork:
         return area.contains(x, y)
 
     def _build_drivable(self, vclass: str) -> DrivableArea:
-        kinds = ("normal", "internal", "crossing") if vclass in FOOT_CLASSES else ("normal", "internal")
+        walks = vclass in FOOT_CLASSES
+        kinds = ("normal", "internal", "crossing") if walks else ("normal", "internal")
         lanes = [lane for lane in self.lanes.values() if lane.kind in kinds and lane.allows(vclass)]
-        if vclass in FOOT_CLASSES:
-            outlines = [lane.shape.points for lane in self.walking_areas]
-            corners: list[NDArray[np.float64]] = []
-        else:
-            used = {self.edges[lane.edge_id].from_node for lane in lanes if lane.kind == "internal"}
-            for connection in self.connections:  # nets without internal lanes
-                if connection.via is None and self.lanes[connection.from_lane].allows(vclass):
-                    used.add(self.edges[self.lanes[connection.from_lane].edge_id].to_node)
-            outlines = [self.junctions[node].polygon for node in sorted(used) if node in self.junctions]
-            corners = [lane.shape.points for lane in self.sidewalk_corners]
-        return DrivableArea(lanes, [o for o in outlines if len(o) > 2], [c for c in corners if len(c) > 2])
+        if walks:
+            return DrivableArea(lanes, [lane.shape.points for lane in self.walking_areas])
+        ways: dict[str, list[Lane]] = defaultdict(list)
+        """Junction -> lanes that lead through it, or up to it in nets without internal lanes."""
+        for lane in lanes:
+            edge = self.edges[lane.edge_id]
+            if lane.kind == "internal" or any(c.via is None for c in self.connections_from(lane.id)):
+                ways[edge.to_node].append(lane)
+        corners = shapely.STRtree([shapes.polygon(corner.shape.points) for corner in self.sidewalk_corners])
+        outlines = []
+        for node, through in ways.items():
+            if node in self.junctions:
+                outlines += _carriageway(self.junctions[node], corners, through)
+        return DrivableArea(lanes, outlines)
 
     def nearest_lanes(
         self, x: float, y: float, radius: float, vclass: str = "passenger", internal: bool = False
@@ -312,6 +317,20 @@ class RoadNetwork:
             ScenarioError: an edge does not exist, or the goal does not lie ahead of the start.
         """
         return routing.edge_polyline(self, edges, start_xy, goal_xy)
+
+
+def _carriageway(junction: Junction, corners: shapely.STRtree, lanes: Sequence[Lane]) -> list[NDArray[np.float64]]:
+    """Outlines of the parts of a junction, less the sidewalk corners of all junctions, that `lanes` touch."""
+    if len(junction.polygon) < 3:
+        return []
+    whole = shapes.polygon(junction.polygon)
+    raised = corners.geometries[corners.query(whole, predicate="intersects")]
+    if len(raised) == 0:
+        return [junction.polygon]
+    rest = shapes.opened(shapes.without(whole, shapes.union(raised)), surfaces.SLIT)
+    ways = shapely.MultiLineString([lane.shape.points for lane in lanes])
+    touched = shapes.union(part for part in shapely.get_parts(rest) if shapely.intersects(part, ways))
+    return list(shapes.triangulate(touched))  # corners may be islands, that is holes
 
 
 def load_network(path: Path | str) -> RoadNetwork:

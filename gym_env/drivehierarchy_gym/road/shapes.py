@@ -33,10 +33,10 @@ def offset(points: Points, left: float) -> Points:
 
 
 def ribbon(points: Points, width: float) -> Triangles:
-    """Two triangles for every segment of a line of the given width, counter-clockwise."""
+    """Two triangles for every segment of a line of the given width, counter-clockwise; fewer where it bends sharply."""
     left, right = offset(points, width / 2), offset(points, -width / 2)
     a, b, c, d = right[:-1], right[1:], left[1:], left[:-1]
-    return np.concatenate((np.stack((a, b, c), axis=1), np.stack((a, c, d), axis=1)))
+    return upright(np.concatenate((np.stack((a, b, c), axis=1), np.stack((a, c, d), axis=1))))
 
 
 def dashes(line: Polyline, on: float, off: float) -> list[Points]:
@@ -79,6 +79,16 @@ def polygon(outline: Points) -> shapely.Geometry:
     if len(outline) < 3:
         return shapely.Polygon()
     return polygons(shapely.make_valid(shapely.Polygon(outline)))
+
+
+def closed(area: shapely.Geometry, width: float) -> shapely.Geometry:
+    """`area` with its slits narrower than `width` metres filled."""
+    return polygons(shapely.buffer(shapely.buffer(area, width / 2, join_style="mitre"), -width / 2, join_style="mitre"))
+
+
+def opened(area: shapely.Geometry, width: float) -> shapely.Geometry:
+    """`area` without its parts narrower than `width` metres."""
+    return polygons(shapely.buffer(shapely.buffer(area, -width / 2, join_style="mitre"), width / 2, join_style="mitre"))
 
 
 def triangulate(area: shapely.Geometry) -> Triangles:

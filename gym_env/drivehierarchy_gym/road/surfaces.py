@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import shapely
 
 from drivehierarchy_gym.road.elements import FOOT_CLASSES, RAIL_CLASSES, Lane
-from drivehierarchy_gym.road.shapes import Triangles, polygon, polygons, triangulate, union, without
+from drivehierarchy_gym.road.shapes import Triangles, closed, opened, polygon, polygons, triangulate, union, without
 
 if TYPE_CHECKING:
     from drivehierarchy_gym.road.network import RoadNetwork
@@ -23,7 +23,7 @@ SurfaceKind = Literal[
 GRAVEL_TYPES = ("highway.track",)
 """OpenStreetMap road types without a sealed surface."""
 KERB_WIDTH = 0.15
-_SLIT = 0.4
+SLIT = 0.4
 """Gaps and strips of asphalt that are narrower than this (m) come from rounding."""
 
 
@@ -55,7 +55,7 @@ def road_polygons(network: RoadNetwork) -> dict[SurfaceKind, shapely.Geometry]:
     shared = union(polygon(lane.shape.points) for lane in network.walking_areas if lane.id not in corner_ids)
     driven = _strips(lanes["asphalt"])
     ground = union([driven, shared, junctions["asphalt"]])
-    asphalt = _smooth(without(ground, without(corners, driven)))
+    asphalt = opened(closed(without(ground, without(corners, driven)), SLIT), SLIT)
     # What is left of a junction's polygon behind its sidewalk corners is no road.
     asphalt = union(part for part in shapely.get_parts(asphalt) if shapely.intersects(part, driven))
     covered = asphalt
@@ -102,10 +102,3 @@ def _strips(lanes: Iterable[Lane]) -> shapely.Geometry:
         shapely.buffer(shapely.LineString(lane.shape.points), lane.width / 2, cap_style="flat", join_style="mitre")
         for lane in lanes
     )
-
-
-def _smooth(area: shapely.Geometry) -> shapely.Geometry:
-    """`area` without slits and without slivers narrower than `_SLIT`."""
-    for step in (_SLIT / 2, -_SLIT, _SLIT / 2):
-        area = shapely.buffer(area, step, join_style="mitre")
-    return polygons(area)

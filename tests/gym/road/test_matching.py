@@ -61,6 +61,7 @@ def test_closed_lane_is_exchanged_for_the_open_one_of_its_edge(town: RoadNetwork
     assert point.distance == pytest.approx(2.7)
 
 
+@pytest.mark.filterwarnings("ignore:Module .rtree. not available")
 def test_same_route_as_with_the_searches_of_sumolib(city: RoadNetwork) -> None:
     net = sumolib.net.readNet(str(city.path))
     rng = np.random.default_rng(3)
