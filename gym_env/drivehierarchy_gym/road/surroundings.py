@@ -192,9 +192,8 @@ def _rows(shapes: list[_Shape]) -> Iterator[tuple[float, float]]:
         elif kind == "natural.tree_row" and len(points) > 1:
             row = shapely.LineString(points)
             count = max(round(row.length / ROW_SPACING), 1)
-            for x, y in shapely.get_coordinates(
-                shapely.line_interpolate_point(row, np.arange(count + 1) / count, True)
-            ):
+            places = shapely.line_interpolate_point(row, np.arange(count + 1) / count, normalized=True)
+            for x, y in shapely.get_coordinates(places):
                 yield float(x), float(y)
 
 
