@@ -45,13 +45,15 @@ class Deficit:
     caveat: str | None = None
 
 
-def best_known(pool: Mapping[str, Mapping[str, float]] | None = None) -> dict[str, BestKnown]:
-    """Best score per task over the paper's 15 models and, when given, `pool` (model -> task -> score).
+def best_known(pool: Mapping[str, Mapping[str, float]] | None = None, *, paper: bool = True) -> dict[str, BestKnown]:
+    """Best score per task over `pool` (model -> task -> score) and, unless `paper` is off, the paper's 15 models.
 
-    Of equal scores the first model named counts, the paper's first.
+    The paper's scores belong to the release edition; leave them out for results on another one. Of equal scores the
+    first model named counts, the paper's first.
     """
+    published = paper_tables().open_scores() if paper else {}
     best: dict[str, BestKnown] = {}
-    for model, scores in [*paper_tables().open_scores().items(), *(pool or {}).items()]:
+    for model, scores in [*published.items(), *(pool or {}).items()]:
         for task in TASKS_BY_ID:
             score = scores.get(task)
             if score is not None and (task not in best or score > best[task].score):
@@ -60,11 +62,11 @@ def best_known(pool: Mapping[str, Mapping[str, float]] | None = None) -> dict[st
 
 
 def deficits(scores: Mapping[str, float], best: Mapping[str, BestKnown] | None = None) -> dict[str, Deficit]:
-    """Deficit of every task in `scores` (task -> 0-100), in the order of the task table."""
+    """Deficit of every task in `scores` (task -> 0-100) that `best` knows, in the order of the task table."""
     known = best if best is not None else best_known()
     found = {}
     for task in TASKS:
-        if task.id not in scores:
+        if task.id not in scores or task.id not in known:
             continue
         score, top = scores[task.id], known[task.id]
         relative = (score - top.score) / top.score if top.score > 0 else None

@@ -3,8 +3,9 @@
 The interval is BCa (Efron 1987) with Hesterberg's expansion for few clusters (The American Statistician 69:371, 2015):
 the normal quantile becomes t times sqrt(n/(n-1)), because resampling n scenes reproduces only (n-1)/n of their
 variance and a normal quantile ignores that it was estimated. The degrees of freedom follow from the scenes' sizes and
-the intra-scene correlation, so that a few large scenes count as few. It respects the bounds of the score and its
-skew near 0 and 100, where intervals of the form "mean +- 2 standard errors" do not.
+the intra-scene correlation, so that a few large scenes count as few. It respects the bounds of the score and its skew
+near 0 and 100, where intervals of the form "mean +- 2 standard errors" do not. Below eight scenes a bootstrap cannot
+reach far enough (two scenes have three resamples), so the interval is there the wider of it and the t-interval.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ REPLICATES = 2000
 LEVEL = 0.95
 _CELLS = 4_000_000
 """Resampling counts held in memory at once (32 MB)."""
+_FEW = 7
+"""Scenes minus strata below which the t-interval is consulted too."""
 _EMPTY_SHARE = 0.01
 """Replicates that may miss a task altogether before its interval is refused."""
 
@@ -33,7 +36,10 @@ def resample(strata: NDArray[np.int64], replicates: int, rng: np.random.Generato
     drawn = np.empty((replicates, strata.size))
     for stratum in np.unique(strata):
         members = np.flatnonzero(strata == stratum)
-        drawn[:, members] = rng.multinomial(members.size, np.full(members.size, 1 / members.size), size=replicates)
+        picks = rng.integers(0, members.size, size=(replicates, members.size))
+        picks += members.size * np.arange(replicates)[:, None]
+        counts = np.bincount(picks.ravel(), minlength=replicates * members.size)
+        drawn[:, members] = counts.reshape(replicates, members.size)
     return drawn
 
 
@@ -62,24 +68,30 @@ def weighted_estimates(
     `weights` maps a name to {task: weight}. Only scenes that hold an item of a task in the sum are resampled. Raises
     KeyError for a task without items: an incomplete sum must be dealt with (and marked) by the caller.
     """
-    results: dict[str, Estimate] = {}
-    groups: dict[bytes, list[str]] = {}
-    masks: dict[bytes, NDArray[np.bool_]] = {}
     index = {task: column for column, task in enumerate(sums.tasks)}
+    masks: dict[str, NDArray[np.bool_]] = {}
     for name, mix in weights.items():
         missing = [task for task in mix if task not in index]
         if missing:
             raise KeyError(f"{name}: no item of {', '.join(missing)}")
-        mask = np.asarray((sums.counts[:, [index[task] for task in mix]] > 0).any(axis=1))
-        key = mask.tobytes()
-        groups.setdefault(key, []).append(name)
-        masks[key] = mask
-    for key, names in groups.items():
+        masks[name] = np.asarray((sums.counts[:, [index[task] for task in mix]] > 0).any(axis=1))
+    results: dict[str, Estimate] = {}
+    for names in _resampled_together(sums.strata, masks):
+        mask = np.logical_or.reduce([masks[name] for name in names])
         tasks = sorted({task for name in names for task in weights[name]}, key=index.__getitem__)
-        part = sums.keep(masks[key], tasks)
+        part = sums.keep(mask, tasks)
         mixing = np.array([[weights[name].get(task, 0.0) for name in names] for task in tasks])
         results.update(_group(part, names, mixing, bounds, level, replicates, np.random.default_rng(seed)))
     return {name: results[name] for name in weights}
+
+
+def _resampled_together(strata: NDArray[np.int64], masks: Mapping[str, NDArray[np.bool_]]) -> list[list[str]]:
+    """Names of sums that can share their resamples: all that use whole strata, and any that use the same scenes."""
+    groups: dict[bytes, list[str]] = {}
+    for name, mask in masks.items():
+        whole = not np.intersect1d(strata[mask], strata[~mask]).size
+        groups.setdefault(b"" if whole else mask.tobytes(), []).append(name)
+    return list(groups.values())
 
 
 def task_estimates(
@@ -137,12 +149,12 @@ def _group(
     replicates: int,
     rng: np.random.Generator,
 ) -> dict[str, Estimate]:
-    """Estimates of the columns of `mixing` (T, K), all of which draw on every scene of `sums`."""
+    """Estimates of the columns of `mixing` (T, K), each of which draws on whole strata of `sums`."""
     values = sums.means @ mixing
     stderr, degrees, skew = standard_errors(sums, mixing)
     used = mixing != 0
     items = (sums.totals[:, None] * used).sum(axis=0).astype(int)
-    shape: dict[str, Any] = {"clusters": len(sums.scenes), "level": level}
+    drawn_on = (sums.counts > 0).astype(float) @ used > 0
     sizes = np.bincount(sums.strata)
     lonely = {
         task
@@ -156,23 +168,29 @@ def _group(
     results = {}
     for k, name in enumerate(names):
         value = float(values[k])
+        scenes = int(drawn_on[:, k].sum())
+        few = scenes - len(np.unique(sums.strata[drawn_on[:, k]])) < _FEW
+        shape: dict[str, Any] = {"n": int(items[k]), "clusters": scenes, "level": level}
         alone = sorted(lonely.intersection(task for task, yes in zip(sums.tasks, used[:, k], strict=True) if yes))
         usable = ~absent[:, used[:, k]].any(axis=1)
         if alone:
             reason = f"all items of {', '.join(alone)} come from one scene, so nothing says how scenes differ"
-            results[name] = Estimate(value, n=int(items[k]), reason=reason, **shape)
+            results[name] = Estimate(value, reason=reason, **shape)
         elif usable.mean() < 1 - _EMPTY_SHARE:
             reason = "a task of it has items in too few of the scenes to be resampled"
-            results[name] = Estimate(value, stderr=float(stderr[k]), n=int(items[k]), reason=reason, **shape)
+            results[name] = Estimate(value, stderr=float(stderr[k]), reason=reason, **shape)
         else:
-            tail = stats.t.ppf((1 + level) / 2, degrees[k]) * expansion[k]
+            quantile = float(stats.t.ppf((1 + level) / 2, degrees[k]))
             low: float | None
             high: float | None
             note: str | None = None
-            low, high = _bca(drawn[usable, k], value, float(skew[k]), float(tail))
+            low, high = _bca(drawn[usable, k], value, float(skew[k]), quantile * float(expansion[k]))
+            if few:
+                low = max(bounds[0], min(low, value - quantile * float(stderr[k])))
+                high = min(bounds[1], max(high, value + quantile * float(stderr[k])))
             if stderr[k] < 1e-12 * max(1.0, abs(value)):
-                low, high, note = _no_variation(value, bounds, len(sums.scenes), level)
-            results[name] = Estimate(value, low, high, stderr=float(stderr[k]), n=int(items[k]), reason=note, **shape)
+                low, high, note = _no_variation(value, bounds, scenes, level)
+            results[name] = Estimate(value, low, high, stderr=float(stderr[k]), reason=note, **shape)
     return results
 
 

@@ -52,7 +52,9 @@ def power_of(items: float, difference: float, spread: Spread, *, level: float = 
     critical = stats.t.ppf((1 + level) / 2, degrees)
     if degrees > 1000:
         return float(stats.norm.sf(critical - shift) + stats.norm.cdf(-critical - shift))
-    return float(stats.nct.sf(critical, degrees, shift) + stats.nct.cdf(-critical, degrees, shift))
+    # The other side's chance is below 1e-6 from a shift of 4 on, where scipy begins to lose the tail (NaN).
+    wrong_side = stats.nct.cdf(-critical, degrees, shift) if shift < 4 else 0.0
+    return float(stats.nct.sf(critical, degrees, shift) + wrong_side)
 
 
 def items_needed(difference: float, spread: Spread, *, level: float = LEVEL, power: float = POWER) -> int:
@@ -76,7 +78,7 @@ def detectable_difference(items: int, spread: Spread, *, level: float = LEVEL, p
     if spread.item_sd == 0:
         return 0.0
     stderr = spread.item_sd * np.sqrt(spread.design_effect / items)
-    high = 10 * stderr
+    high = 4 * stderr
     while power_of(items, high, spread, level=level) < power:
         high *= 2
     return float(optimize.brentq(lambda d: power_of(items, d, spread, level=level) - power, 0.0, high))

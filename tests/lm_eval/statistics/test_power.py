@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 
@@ -51,3 +53,14 @@ def test_spread_is_measured_from_scores() -> None:
 def test_a_difference_of_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="never be detected"):
         items_needed(0.0, INDEPENDENT)
+
+
+@pytest.mark.parametrize("items", [4, 10, 50, 400, 14_000])
+@pytest.mark.parametrize("scene", [1.0, 2.0])
+def test_power_is_a_probability_that_grows_with_the_difference(items: int, scene: float) -> None:
+    spread = Spread(item_sd=30.0, design_effect=1.3, items_per_scene=scene)
+    found = [power_of(items, difference, spread) for difference in np.geomspace(0.01, 1000, 60)]
+    assert all(0 <= value <= 1 for value in found)
+    assert all(later >= earlier - 1e-9 for earlier, later in itertools.pairwise(found))
+    assert found[0] == pytest.approx(0.05, abs=0.01)
+    assert power_of(items, detectable_difference(items, spread), spread) == pytest.approx(0.8, abs=1e-3)

@@ -1,0 +1,337 @@
+"""Results of one model as the report, the leaderboard and the comparisons take them, whatever file they came from.
+
+Shares (parse failures, strict replies) are 0-1, all scores 0-100. Records are validated on construction: NaN, scores
+out of range and duplicated items never get past here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from drivehierarchy_gym.errors import DriveHierarchyError
+from lm_eval_drivehierarchy.paper_tables import PaperTables, paper_tables
+from lm_eval_drivehierarchy.parsing.parsed import PARSE_RULES, ParseRule
+from lm_eval_drivehierarchy.statistics.closed_loop import ClosedLoopEstimates, closed_loop_estimates
+from lm_eval_drivehierarchy.statistics.estimates import Estimate
+from lm_eval_drivehierarchy.statistics.open_loop import OpenLoopEstimates, missing_reason, open_loop_estimates
+from lm_eval_drivehierarchy.tasks import RANKS, TASKS, TASKS_BY_ID, tasks_of_rank
+
+Score = Annotated[float, Field(ge=0, le=100)]
+Share = Annotated[float, Field(ge=0, le=1)]
+PAPER_EDITION = "release"
+"""Edition of the data that the paper's numbers were measured on."""
+
+
+class ResultsError(DriveHierarchyError, ValueError):
+    """Results that cannot be read, contradict themselves, or must not stand beside each other."""
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class FileRecord(_Record):
+    """A file that numbers were read from."""
+
+    path: str
+    sha256: str
+
+    @classmethod
+    def of(cls, path: Path) -> FileRecord:
+        return cls(path=str(path), sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+class RuleScore(_Record):
+    """A task under one parsing rule."""
+
+    score: Score
+    stderr: Annotated[float, Field(ge=0)] | None = None
+    parse_fail: Share | None = None
+    """Share of replies from which the rule takes no answer; each scores 0."""
+    strict: Share | None = None
+    """Share of replies already in the format asked for."""
+
+
+class ItemScore(_Record):
+    """One answered item under every rule."""
+
+    id: str
+    scene: str | None
+    scores: dict[ParseRule, Score]
+
+
+class TaskResult(_Record):
+    """One task of one model. Missing generations are not answers: they lower `n`, not the score."""
+
+    task: str
+    n: int | None
+    """Items scored; None for published scores."""
+    expected: int | None = None
+    """Items of the edition; None where unknown."""
+    rules: dict[ParseRule, RuleScore] = Field(min_length=1)
+    items: tuple[ItemScore, ...] = ()
+    boxes: dict[str, Score] | None = None
+    """Localisation only: mean 100 IoU of the same replies under each declared coordinate convention."""
+    version: str | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> TaskResult:
+        if self.task not in TASKS_BY_ID:
+            raise ValueError(f"task {self.task!r} is not one of the fourteen")
+        repeated = [key for key, count in Counter(item.id for item in self.items).items() if count > 1]
+        if repeated:
+            raise ValueError(
+                f"task {self.task}: item {repeated[0]!r} is there more than once ({len(repeated)} such items)"
+            )
+        if self.items and self.n != len(self.items):
+            raise ValueError(f"task {self.task}: n is {self.n}, but {len(self.items)} items are listed")
+        if self.n is not None and self.expected is not None and self.n > self.expected:
+            raise ValueError(f"task {self.task}: {self.n} items scored of {self.expected} that exist")
+        for rule in self.rules:
+            if self.items and any(rule not in item.scores for item in self.items):
+                raise ValueError(f"task {self.task}: an item lacks its score under the rule {rule!r}")
+            if self.items:
+                mean = sum(item.scores[rule] for item in self.items) / len(self.items)
+                if abs(mean - self.rules[rule].score) > 0.01:
+                    raise ValueError(
+                        f"task {self.task}, rule {rule}: score {self.rules[rule].score:g} is not the mean of its "
+                        f"items, {mean:g}"
+                    )
+        return self
+
+    @property
+    def partial(self) -> bool:
+        """True when fewer items are scored than the edition has."""
+        return self.n is not None and self.expected is not None and self.n < self.expected
+
+
+class Episode(_Record):
+    """One scored run of one scenario. `route` and `score` 0-100, `safety` and `efficiency` 0-1."""
+
+    family: str
+    scenario: str
+    repeat: int
+    score: Score
+    route: Score
+    safety: Share
+    efficiency: Share
+    termination: str
+    events: tuple[str, ...]
+    decisions: int | None = None
+    faults: int | None = None
+    """Decisions without a usable answer: the last control was kept."""
+
+
+class ClosedLoopResult(_Record):
+    """R4 of one model."""
+
+    suite: str | None
+    suite_hash: str | None
+    evaluator: str
+    settings: dict[str, Any] = Field(default_factory=dict)
+    planned: int
+    """Runs of the full result: the fixed denominator."""
+    episodes: tuple[Episode, ...]
+    missing: tuple[str, ...] = ()
+    """Planned runs without a valid result, as "family/scenario (repeat k)"."""
+    void: dict[str, int] = Field(default_factory=dict)
+    """Attempts that ended for a reason that is not the model's, by kind; never averaged."""
+    notes: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _unique(self) -> ClosedLoopResult:
+        keys = Counter((e.family, e.scenario, e.repeat) for e in self.episodes)
+        repeated = [key for key, count in keys.items() if count > 1]
+        if repeated:
+            raise ValueError(f"scenario {repeated[0][1]!r}, repeat {repeated[0][2]}, is there more than once")
+        return self
+
+    @property
+    def partial(self) -> bool:
+        """True when a planned run has no valid result."""
+        return len(self.episodes) < self.planned
+
+    def estimates(self) -> ClosedLoopEstimates:
+        """Scores with intervals; see `statistics.closed_loop`."""
+        return closed_loop_estimates(
+            [e.scenario for e in self.episodes], [e.family for e in self.episodes], [e.score for e in self.episodes]
+        )
+
+
+class PublishedScores(_Record):
+    """Totals as printed in a paper's tables."""
+
+    open: Score
+    families: dict[str, Score]
+    r4: Score
+
+
+class ModelResult(_Record):
+    """Everything known about one model. `kind` published: scores taken from a paper, without items or intervals."""
+
+    model: str = Field(min_length=1)
+    kind: Literal["measured", "published"] = "measured"
+    edition: str | None = None
+    edition_hash: str | None = None
+    protocol: dict[str, Any] = Field(default_factory=dict)
+    """Settings that must agree between results that are ranked together (generation, prompts, harness)."""
+    versions: dict[str, str] = Field(default_factory=dict)
+    tasks: dict[str, TaskResult] = Field(default_factory=dict)
+    closed_loop: ClosedLoopResult | None = None
+    published: PublishedScores | None = None
+    absent: dict[str, str] = Field(default_factory=dict)
+    """Task -> why it has no score."""
+    files: tuple[FileRecord, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _keys_agree(self) -> ModelResult:
+        for key, result in self.tasks.items():
+            if key != result.task:
+                raise ValueError(f"model {self.model!r}: the result of {result.task} is filed under {key}")
+        return self
+
+    def scores(self, rule: ParseRule) -> dict[str, float]:
+        """task -> score for every task scored under `rule`, in the order of the task table."""
+        return {
+            task.id: self.tasks[task.id].rules[rule].score
+            for task in TASKS
+            if task.id in self.tasks and rule in self.tasks[task.id].rules
+        }
+
+    def rules(self) -> tuple[ParseRule, ...]:
+        """Rules under which at least one task is scored."""
+        return tuple(rule for rule in PARSE_RULES if self.scores(rule))
+
+    @property
+    def partial(self) -> bool:
+        """True when an open-loop task is missing or incomplete."""
+        return len(self.tasks) < len(TASKS) or any(result.partial for result in self.tasks.values())
+
+    def r4(self) -> float | None:
+        """Mean of the family means, None without closed-loop results."""
+        if self.published is not None:
+            return self.published.r4
+        if self.closed_loop is None or not self.closed_loop.episodes:
+            return None
+        return self.closed_loop.estimates().overall.value
+
+    def open_loop(self, rule: ParseRule, *, seed: int = 0) -> OpenLoopEstimates:
+        """Estimates of tasks, ranks and S_open under `rule`.
+
+        With items, intervals come from the scene bootstrap. With standard errors alone they are normal and take tasks
+        as independent (S_r: sqrt(sum se^2)/T, S_open: sqrt(sum (w se)^2)). With neither there is none, and the reason.
+        """
+        scores = self.scores(rule)
+        scored = [self.tasks[task] for task in scores]
+        if scored and all(result.items for result in scored):
+            entries = [
+                (result.task, item.scene or f"{result.task}/{item.id}", item.scores[rule])
+                for result in scored
+                for item in result.items
+            ]
+            tasks, scenes, values = zip(*entries, strict=True)
+            return open_loop_estimates(tasks, scenes, values, seed=seed)
+        tasks_found = {task: _from_summary(self, self.tasks[task], rule) for task in scores}
+        ranks = {}
+        for rank in RANKS:
+            members = {task.id: 1 / len(tasks_of_rank(rank)) for task in tasks_of_rank(rank)}
+            ranks[rank] = _combined(tasks_found, members)
+        return OpenLoopEstimates(tasks_found, ranks, _combined(tasks_found, {t.id: t.weight for t in TASKS}))
+
+
+_Z = 1.959963984540054
+
+
+def _from_summary(model: ModelResult, result: TaskResult, rule: ParseRule) -> Estimate:
+    found = result.rules[rule]
+    n = result.n or 0
+    if found.stderr is None:
+        where = "printed without one" if model.kind == "published" else "no items and no standard error in the results"
+        return Estimate(found.score, n=n, reason=f"no interval: {where}")
+    margin = _Z * found.stderr
+    low, high = max(0.0, found.score - margin), min(100.0, found.score + margin)
+    return Estimate(found.score, low, high, found.stderr, n=n, clusters=n)
+
+
+def _combined(tasks: Mapping[str, Estimate], weights: Mapping[str, float]) -> Estimate:
+    absent = [task for task in weights if task not in tasks]
+    if absent:
+        return Estimate(None, reason=missing_reason(absent))
+    parts = {task: tasks[task] for task in weights}
+    value = sum(weights[task] * (part.value or 0.0) for task, part in parts.items())
+    n = sum(part.n for part in parts.values())
+    without = [part for part in parts.values() if part.stderr is None]
+    if without:
+        return Estimate(value, n=n, reason=without[0].reason)
+    stderr = sum((weights[task] * (part.stderr or 0.0)) ** 2 for task, part in parts.items()) ** 0.5
+    low, high = max(0.0, value - _Z * stderr), min(100.0, value + _Z * stderr)
+    return Estimate(value, low, high, stderr, n=n, clusters=n)
+
+
+def paper_results(tables: PaperTables | None = None) -> list[ModelResult]:
+    """The paper's 15 models, scored by the release's evaluator (rule `official`) on the release edition."""
+    paper = tables or paper_tables()
+    return [
+        ModelResult(
+            model=row.model,
+            kind="published",
+            edition=PAPER_EDITION,
+            tasks={
+                task: TaskResult(task=task, n=None, rules={"official": RuleScore(score=score)})
+                for task, score in row.tasks.items()
+            },
+            published=PublishedScores(open=row.open, families=row.families, r4=row.r4),
+            notes=(f"{paper.provenance.source}, single deterministic run",),
+        )
+        for row in paper.models
+    ]
+
+
+def merge(parts: Iterable[ModelResult]) -> list[ModelResult]:
+    """Join results of one model that came from several places (its tasks from one, R4 from another).
+
+    Raises ResultsError when two of them hold the same task or both hold R4, or come from different editions.
+    """
+    merged: dict[str, ModelResult] = {}
+    for part in parts:
+        first = merged.get(part.model)
+        merged[part.model] = part if first is None else _join(first, part)
+    return list(merged.values())
+
+
+def _join(first: ModelResult, second: ModelResult) -> ModelResult:
+    name = first.model
+    twice = sorted(first.tasks.keys() & second.tasks.keys())
+    if twice:
+        raise ResultsError(
+            f"model {name!r}: {twice[0]} is in two of the inputs; give one of them another name, as in NEWNAME=PATH"
+        )
+    if first.closed_loop is not None and second.closed_loop is not None:
+        raise ResultsError(f"model {name!r}: two inputs hold R4 results; give one another name, as in NEWNAME=PATH")
+    for field in ("edition", "edition_hash"):
+        one, other = getattr(first, field), getattr(second, field)
+        if first.tasks and second.tasks and one != other:
+            raise ResultsError(
+                f"model {name!r}: its inputs differ in {field} ({one} and {other}); they cannot be joined"
+            )
+    base = first if first.tasks else second
+    return ModelResult(
+        model=name,
+        kind=base.kind,
+        edition=base.edition,
+        edition_hash=base.edition_hash,
+        protocol=base.protocol,
+        versions=first.versions | second.versions,
+        tasks=first.tasks | second.tasks,
+        closed_loop=first.closed_loop or second.closed_loop,
+        absent={t: why for t, why in (first.absent | second.absent).items() if t not in first.tasks | second.tasks},
+        files=first.files + second.files,
+        notes=first.notes + second.notes,
+    )
