@@ -31,9 +31,9 @@ from drivehierarchy_gym.agents.chat import ChatClient, EndpointError
 from drivehierarchy_gym.errors import DriveHierarchyError, InfrastructureError
 
 from .journal import AnswerJournal
+from .prompts import IMAGE_PLACEHOLDER
 
 MODEL_NAME = "drivehierarchy-chat"
-IMAGE_PLACEHOLDER = "<image>"
 JPEG_QUALITY = 95
 """For images that are not JPEG files already; those are sent as they are."""
 

@@ -23,6 +23,19 @@ class Subcommand(NamedTuple):
 
 
 SUBCOMMANDS: dict[str, Subcommand] = {
+    "data": Subcommand("drivehierarchy_data.cli:app", "Data of R1-R3: import, check and describe editions."),
+    "eval": Subcommand(
+        "lm_eval_drivehierarchy.commands.evaluate:evaluate", "Evaluate a model behind an endpoint on R1-R3; resumes."
+    ),
+    "score": Subcommand(
+        "lm_eval_drivehierarchy.commands.score:score", "Score replies of lm_eval or of the release's scripts."
+    ),
+    "serve": Subcommand(
+        "lm_eval_drivehierarchy.commands.serve:serve", "Serve a baseline as a chat endpoint, to try a pipeline."
+    ),
+    "tasks-dir": Subcommand(
+        "lm_eval_drivehierarchy.commands.tasks_dir:tasks_dir", "Print the folder with the lm-eval tasks."
+    ),
     "r4": Subcommand(
         "drivehierarchy_gym.cli:app", "Closed-loop driving (R4): run agents, list, show, replay, summarise"
     ),

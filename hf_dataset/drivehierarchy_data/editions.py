@@ -7,6 +7,7 @@ FOLDER/data/r1_1_a/test-00000.parquet  and so on
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -62,6 +63,12 @@ class Edition:
     def name(self) -> str:
         """Name of the edition: sim, release, …"""
         return self.manifest.edition
+
+    @property
+    def digest(self) -> str:
+        """Identifies the content: two editions with the same digest hold the same bytes."""
+        files = {file: record.sha256 for file, record in self.manifest.files.items()}
+        return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
 
     def tasks(self, split: Split = "test") -> tuple[str, ...]:
         """Tasks that have items in `split`, sorted."""

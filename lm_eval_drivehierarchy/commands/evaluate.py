@@ -1,0 +1,104 @@
+"""`drivehierarchy eval`: `lm_eval run` with the model class for endpoints, resumable, and scored at the end."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from ..final_score import FILE_NAME, final_score, score_replies, write_final_score
+from ..judge import find_judge
+from ..reply_files import read_replies
+from ..tasks import LM_EVAL_GROUP
+from .score import print_result
+
+ANSWERS = "answers.jsonl"
+
+
+def evaluate(
+    model: Annotated[str, typer.Option(help="Name of the model at the endpoint.")],
+    out: Annotated[Path, typer.Option(help="Folder of this evaluation; the same folder goes on with it.")],
+    base_url: Annotated[str, typer.Option(help="OpenAI-compatible endpoint, up to and with /v1.")],
+    tasks: Annotated[str, typer.Option(help="lm-eval tasks or groups, separated by commas.")] = LM_EVAL_GROUP,
+    edition: Annotated[
+        str | None, typer.Option(help="Name or folder of the edition; default: DRIVEHIERARCHY_DATA, else sim.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many items of each task.", min=1)] = None,
+    concurrency: Annotated[int, typer.Option(help="Questions asked at the same time.", min=1)] = 8,
+    max_tokens: Annotated[
+        int, typer.Option(help="Longest reply in tokens; a model that reasons needs thousands.", min=1)
+    ] = 256,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for one reply.", min=1)] = 300.0,
+    retries: Annotated[int, typer.Option(help="Further attempts after a failed one.", min=0)] = 4,
+    api_key_variable: Annotated[str, typer.Option(help="Environment variable with the key.")] = "OPENAI_API_KEY",
+    extra: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- LM_EVAL_OPTIONS]", help="Further options of `lm_eval run`.")
+    ] = None,
+) -> None:
+    """Evaluate a model behind an OpenAI-compatible endpoint on R1-R3.
+
+    Every answer is written to OUT/answers.jsonl as it arrives. After an interruption, or when some questions had no
+    answer, the same command asks only the rest.
+    """
+    model_arguments = {
+        "base_url": base_url,
+        "model": model,
+        "answers": str(out / ANSWERS),
+        "num_concurrent": concurrency,
+        "timeout": timeout,
+        "max_retries": retries,
+        "api_key_variable": api_key_variable,
+    }
+    metadata = {"image_placeholders": True} | ({"edition": edition} if edition is not None else {})
+    run_lm_eval(
+        model_arguments=model_arguments,
+        metadata=metadata,
+        options=[
+            *("--tasks", tasks, "--output_path", str(out), "--log_samples", "--apply_chat_template"),
+            *("--gen_kwargs", json.dumps({"max_gen_toks": max_tokens})),
+            *(("--limit", str(limit)) if limit is not None else ()),
+            *(extra or ()),
+        ],
+    )
+    from lm_eval.utils import sanitize_model_name
+
+    found = read_replies(out / sanitize_model_name(model))
+    result = score_replies(found, find_judge())
+    path = out / FILE_NAME
+    write_final_score(path, final_score(found, result))
+    print_result(result, Console())
+    typer.echo(f"scores: {path}")
+
+
+def run_lm_eval(*, model_arguments: dict[str, Any], metadata: dict[str, Any], options: Sequence[str]) -> None:
+    """Runs `lm_eval run` in this process, where the model class is registered."""
+    from lm_eval._cli.harness import HarnessCLI
+    from lm_eval.api.registry import register_model
+    from lm_eval.utils import setup_logging
+
+    from ..chat_model import MODEL_NAME, DriveHierarchyChat
+
+    setup_logging()
+    ours = logging.getLogger("lm_eval_drivehierarchy")
+    ours.setLevel(logging.INFO)
+    ours.handlers = logging.getLogger("lm_eval").handlers
+    ours.propagate = False
+    register_model(MODEL_NAME)(DriveHierarchyChat)
+    arguments = sys.argv
+    sys.argv = [
+        "lm_eval",
+        *("run", "--model", MODEL_NAME, "--model_args", json.dumps(model_arguments)),
+        *("--metadata", json.dumps(metadata)),
+        *options,
+    ]
+    try:
+        command = HarnessCLI()
+        command.execute(command.parse_args())
+    finally:
+        sys.argv = arguments

@@ -1,0 +1,104 @@
+"""`drivehierarchy score`: score the replies in a folder, whoever produced them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from drivehierarchy_data.editions import find_edition
+from drivehierarchy_data.release import find_questions
+
+from ..final_score import FILE_NAME, final_score, score_replies, write_final_score
+from ..judge import NoJudge, find_judge
+from ..parsing import ParseRule
+from ..reply_files import ReplyFileError, questions_of_edition, questions_of_release, read_replies, write_predictions
+from ..results import ModelResult
+from ..tasks import RANKS, TASKS, tasks_of_rank
+
+
+def score(
+    folder: Annotated[
+        Path, typer.Argument(help="Folder with <task>_pred.jsonl files, or with lm_eval's samples_*.jsonl.")
+    ],
+    edition: Annotated[
+        str | None,
+        typer.Option(help="Name or folder of the edition that the predictions answer: adds options, sizes and scenes."),
+    ] = None,
+    release: Annotated[
+        Path | None, typer.Option(help="Folder of the authors' release: the same from its question files.")
+    ] = None,
+    judge: Annotated[
+        str | None, typer.Option(help="Hub name or folder of Lingo-Judge, or off; default: wayveai/Lingo-Judge.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Name of the model; default: what the files say.")] = None,
+    out: Annotated[Path | None, typer.Option(help=f"Where to write the scores; default: FOLDER/{FILE_NAME}.")] = None,
+    write_pred: Annotated[
+        Path | None, typer.Option(help="Also write the replies as the release's <task>_pred.jsonl into this folder.")
+    ] = None,
+) -> None:
+    """Score replies under both parsing rules and write final_score.json.
+
+    Reads the release's prediction files and the samples of `lm_eval --log_samples`. A line that cannot be used is named
+    and counted; a missing reply is not an answer.
+    """
+    if edition is not None and release is not None:
+        raise ReplyFileError("give --edition or --release, not both")
+    questions = None
+    if edition is not None:
+        questions = questions_of_edition(find_edition(edition))
+    elif release is not None:
+        questions = questions_of_release(find_questions(release, os.environ))
+    found = read_replies(folder, questions)
+    if model is not None:
+        found.model = model
+    needs_judge = any(replies.task.kind == "text" for replies in found.tasks.values())
+    result = score_replies(found, find_judge(judge) if needs_judge else NoJudge("no description to judge"))
+    content = final_score(found, result)
+    path = out or folder / FILE_NAME
+    write_final_score(path, content)
+    if write_pred is not None:
+        write_predictions(write_pred, found.tasks)
+    print_result(result, Console())
+    typer.echo(f"scores: {path}")
+
+
+def print_result(result: ModelResult, console: Console) -> None:
+    """Tasks, ranks and S_open under both rules, with parse failures, completeness and every reason and note."""
+    console.print(f"{escape(result.model)}, edition {result.edition or 'not known'}")
+    rules: tuple[ParseRule, ...] = ("official", "flexible")
+    estimates = {rule: result.open_loop(rule) for rule in rules}
+    columns = [column for rule in rules for column in (rule, "unread")]
+    table = Table(box=box.SIMPLE, caption="scores 0-100 with 95 % intervals; unread: parse failures, which score 0")
+    for column in ("", "items", *columns):
+        table.add_column(column, no_wrap=True, justify="left" if column in ("", *rules) else "right")
+    for rank in RANKS:
+        for task in tasks_of_rank(rank):
+            if (entry := result.tasks.get(task.id)) is not None:
+                cells = [f"{entry.n}/{entry.expected or '?'}"]
+                for rule in rules:
+                    cells.append(estimates[rule].tasks[task.id].format())
+                    cells.append(f"{100 * (entry.rules[rule].parse_fail or 0.0):.1f} %")
+                table.add_row(task.id, *cells)
+            elif task.id in result.absent:
+                table.add_row(task.id, "", "no score", "", "no score", "")
+        summary = [cell for rule in rules for cell in (estimates[rule].ranks[rank].format(), "")]
+        table.add_row(f"R{rank}", "", *summary, style="bold")
+    summary = [cell for rule in rules for cell in (estimates[rule].open.format(), "")]
+    table.add_row("S_open", "", *summary, style="bold")
+    console.print(table)
+    for task_id, reason in result.absent.items():
+        console.print(f"{task_id} has no score: {escape(reason)}", soft_wrap=True)
+    if estimates["official"].open.value is None:
+        console.print(f"S_open has no value: {escape(estimates['official'].open.reason or '')}", soft_wrap=True)
+    partial = [task.id for task in TASKS if task.id in result.tasks and result.tasks[task.id].partial]
+    if partial:
+        console.print(f"partial results: {', '.join(partial)}")
+    for note in result.notes:
+        console.print(escape(note), soft_wrap=True)

@@ -1,0 +1,210 @@
+"""The functions that the task YAMLs in `tasks/` point to: data in, prompts, images, answers read and scored.
+
+lm-eval calls them in this order: `load` once per task, with everything given as model argument or metadata; `text` and
+`images` for each item; `official` and `flexible` once per task with all replies; `results` for each item and rule.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import datasets
+from lm_eval.api.samplers import ContextSampler
+
+from drivehierarchy_data.editions import Edition, find_edition
+from drivehierarchy_data.images import ImageSequence
+from drivehierarchy_data.items import references, truth
+from drivehierarchy_data.shards import ImageLocation
+from drivehierarchy_gym.errors import DriveHierarchyError
+
+from .judge import LingoJudge, NoJudge, find_judge
+from .parsing import ParseRule
+from .prompts import system_prompt, user_prompt
+from .replies import Outcome, Reply, outcomes
+from .tasks import TASKS
+from .tasks import task as task_named
+
+_log = logging.getLogger(__name__)
+
+
+class HarnessError(DriveHierarchyError, ValueError):
+    """A run that would be silently wrong, refused before it starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageHandling:
+    """What the model class of a run does with images.
+
+    `placeholders`: it wants `<image>` in the text where an image goes, as hf-multimodal and vllm-vlm do; lm-eval's API
+    classes put all images before the text and would leave the word standing. `limit`: it drops the images after so
+    many, None when it takes all.
+    """
+
+    placeholders: bool
+    limit: int | None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        max_images: int | str | None,
+        image_placeholders: bool | str | None,
+        base_url: str | None,
+        pretrained: str | None,
+        model: str | None,
+    ) -> ImageHandling:
+        """Told from the model arguments, for lm-eval does not say which class will run.
+
+        A `base_url`, or a `model` without `pretrained`, belongs to an API class, whose `max_images` is 1 when it is not
+        given. `image_placeholders` overrides the guess.
+        """
+        api = base_url is not None or (model is not None and pretrained is None)
+        placeholders = (
+            not api if image_placeholders is None else str(image_placeholders).lower() in ("true", "1", "yes")
+        )
+        if max_images is not None:
+            return cls(placeholders, int(max_images))
+        return cls(placeholders, 1 if api and not placeholders else None)
+
+
+def load(
+    *,
+    task: str,
+    edition: str | None = None,
+    max_images: int | str | None = None,
+    image_placeholders: bool | str | None = None,
+    base_url: str | None = None,
+    pretrained: str | None = None,
+    model: str | None = None,
+    **_unused: Any,
+) -> dict[str, datasets.Dataset]:
+    """The test items of a task, without their pixels.
+
+    Args:
+        task: id in the task table, from the YAML.
+        edition: name or folder (`--metadata edition=…`); default: environment variable DRIVEHIERARCHY_DATA, else sim.
+        max_images, base_url, pretrained, model: model arguments, see `ImageHandling`.
+        image_placeholders: `--metadata image_placeholders=true|false`, for model classes that the guess gets wrong.
+
+    Raises EditionNotFoundError or DataError when there is nothing to load, HarnessError when images would be dropped.
+    """
+    found = find_edition(edition)
+    handling = ImageHandling.of(
+        max_images=max_images,
+        image_placeholders=image_placeholders,
+        base_url=base_url,
+        pretrained=pretrained,
+        model=model,
+    )
+    documents = found.documents(task)
+    most = max(len(document["images"]) for document in documents)
+    if handling.limit is not None and most > handling.limit:
+        largest = max(entry.views[1] for entry in TASKS)
+        raise HarnessError(
+            f"task {task} shows up to {most} images, but this model class passes on {handling.limit} and drops the "
+            f"others without a word, so the scores would be wrong. Add max_images={most} to --model_args "
+            f"(max_images={largest} is enough for every task)."
+        )
+    if task_named(task).kind == "text" and isinstance(judge := find_judge(), NoJudge):
+        _log.warning("task %s and S_open will have no score: %s", task, judge.reason)
+    _log.info("task %s: %d items of edition %s in %s", task, len(documents), found.name, found.folder)
+    rows = [_row(document, found, len(documents), handling.placeholders) for document in documents]
+    return {"test": datasets.Dataset.from_list(rows)}
+
+
+def _row(document: Mapping[str, Any], edition: Edition, items: int, placeholders: bool) -> dict[str, Any]:
+    """A document as lm-eval keeps and logs it: names of images in place of images."""
+    locations: Sequence[ImageLocation] = document["images"]
+    return {
+        **{key: value for key, value in document.items() if key not in ("images", "meta")},
+        "meta": json.dumps(document["meta"], ensure_ascii=False, sort_keys=True),
+        "system": system_prompt(task_named(document["task"])),
+        "placeholders": placeholders,
+        "edition": edition.name,
+        "edition_hash": edition.digest,
+        "edition_items": items,
+        "image_file": locations[0].shard,
+        "image_row": locations[0].row,
+        "image_names": [location.name for location in locations],
+    }
+
+
+class NoExamples(ContextSampler):
+    """Refuses few-shot examples: an example without its images would be noise, and the benchmark has none."""
+
+    def sample(self, n: int, *args: Any, **kwargs: Any) -> Sequence[dict[str, Any]]:
+        raise HarnessError(f"the tasks of DriveHierarchy are zero-shot: run without --num_fewshot (asked for {n})")
+
+
+def text(document: Mapping[str, Any]) -> str:
+    """The user turn of an item."""
+    return user_prompt(
+        task_named(document["task"]),
+        question=document["question"],
+        options=document["options"],
+        views=document["views"],
+        placeholders=document["placeholders"],
+    )
+
+
+def images(document: Mapping[str, Any]) -> ImageSequence:
+    """The images of an item, still in their file."""
+    return ImageSequence(
+        [
+            ImageLocation(document["image_file"], document["image_row"], index, name)
+            for index, name in enumerate(document["image_names"])
+        ]
+    )
+
+
+def official(responses: Sequence[Sequence[str | None]], documents: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+    """Filter: every reply read and scored as the released evaluator does."""
+    return _filter("official", responses, documents)
+
+
+def flexible(responses: Sequence[Sequence[str | None]], documents: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+    """Filter: every reply read as a fair reader would."""
+    return _filter("flexible", responses, documents)
+
+
+def _filter(
+    rule: ParseRule, responses: Sequence[Sequence[str | None]], documents: Sequence[Mapping[str, Any]]
+) -> list[Outcome]:
+    """Scores all replies of a task at once, so that the judge works in batches.
+
+    Raises HarnessError when not one item was answered: lm-eval would leave the task out of its rank without a word.
+    """
+    replies = [reply_to(document, response[0]) for document, response in zip(documents, responses, strict=True)]
+    if all(reply.text is None for reply in replies):
+        raise HarnessError(
+            f"not one of {len(replies)} items of task {documents[0]['task']} was answered, so nothing is scored; "
+            "see the log for the reasons and run the same command again"
+        )
+    judge = find_judge() if task_named(replies[0].task).kind == "text" else None
+    return outcomes(replies, rule, judge if isinstance(judge, LingoJudge) else None)
+
+
+def reply_to(document: Mapping[str, Any], response: str | None) -> Reply:
+    """A document of lm-eval together with the model's reply."""
+    kind = document["answer_kind"]
+    return Reply(
+        item=document["id"],
+        task=document["task"],
+        text=response,
+        truth=references(document["answer"], json.loads(document["meta"]))
+        if kind == "text"
+        else truth(kind, document["answer"]),
+        question=document["question"],
+        options=tuple(document["options"]) or None,
+        image_size=(document["image_size"][0], document["image_size"][1]),
+        scene=document["scene_id"],
+    )
+
+
+def results(document: Mapping[str, Any], outcomes: Sequence[Outcome]) -> dict[str, float]:
+    """Metrics of one item under one rule; see `Outcome.metrics`."""
+    return outcomes[0].metrics(task_named(document["task"]))
