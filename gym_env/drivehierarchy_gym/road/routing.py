@@ -28,6 +28,10 @@ _HALF_WIDTH = 0.9
 _SAMPLE_STEP = 1.0
 
 
+_Cost = tuple[int, float, int]
+"""Wanted lanes missed, lane changes (each counts more on a short edge), sum of lane indices; compared in this order."""
+
+
 class LaneChoice(NamedTuple):
     """Lanes (index) on which a route enters and leaves an edge."""
 
@@ -79,52 +83,46 @@ def shortest_path(
 
 
 def route_lanes(
-    network: RoadNetwork,
-    edges: Sequence[str],
-    lanes_wanted: Mapping[str, int],
-    vclass: str,
-    *,
-    first_lane: int | None = None,
-    last_lane: int | None = None,
+    network: RoadNetwork, edges: Sequence[str], lanes_wanted: Mapping[str, int], vclass: str
 ) -> list[LaneChoice]:
     """Lanes along `edges`: the wanted ones where they continue the route, then few lane changes, then the rightmost.
-
-    `first_lane` fixes the lane of the start, `last_lane` that of the goal.
 
     Raises:
         ScenarioError: an edge or wanted lane does not exist or does not allow `vclass`, or two edges do not connect.
     """
-    roads = [_road(network, edge_id, vclass) for edge_id in edges]
-    if not roads:
-        raise ScenarioError(f"{network.path}: a route needs at least one edge, found none")
+    roads = _roads(network, edges, vclass)
+    return _choose_lanes(network, roads, lanes_wanted, vclass, [road.length for road in roads], None, None)
+
+
+def _choose_lanes(
+    network: RoadNetwork,
+    roads: Sequence[Edge],
+    lanes_wanted: Mapping[str, int],
+    vclass: str,
+    rooms: Sequence[float],
+    first_lane: int | None,
+    last_lane: int | None,
+) -> list[LaneChoice]:
+    """As `route_lanes`, where the route covers `rooms` metres of each road and may have its first and last lane fixed."""
     for edge_id, index in lanes_wanted.items():
         road = network.edge(edge_id)
-        if not (0 <= index < len(road.lanes)) or not road.lanes[index].allows(vclass):
-            usable = [lane.index for lane in road.lanes if lane.allows(vclass)]
+        if index not in _usable(road, vclass):
             raise ScenarioError(
-                f"{network.path}: lane {index} of edge {edge_id!r} is not for {vclass}; lanes that are: {usable}"
+                f"{network.path}: lane {index} of edge {edge_id!r} is not for {vclass}; lanes that are: "
+                f"{_usable(road, vclass)}"
             )
-    links = [_links(network, a, b, vclass) for a, b in pairwise(roads)]
-    # Costs compare as (wanted lanes missed, lane changes, sum of lane indices); a change counts more on a short edge.
-    Cost = tuple[int, float, int]
-    usable = [lane.index for lane in roads[0].lanes if lane.allows(vclass)]
-    entering: dict[int, tuple[Cost, list[LaneChoice]]] = {
-        index: ((0, 0.0, 0), []) for index in (usable if first_lane is None else [first_lane])
+    exits = [_links(network, a, b, vclass) for a, b in pairwise(roads)]
+    exits.append({index: [-1] for index in ([last_lane] if last_lane is not None else _usable(roads[-1], vclass))})
+    entering: dict[int, tuple[_Cost, list[LaneChoice]]] = {
+        index: ((0, 0.0, 0), []) for index in ([first_lane] if first_lane is not None else _usable(roads[0], vclass))
     }
-    for i, road in enumerate(roads):
-        is_last = i == len(roads) - 1
-        if is_last:
-            exits = {index: [-1] for index in ([lane.index for lane in road.lanes if lane.allows(vclass)])}
-            if last_lane is not None:
-                exits = {last_lane: [-1]}
-        else:
-            exits = links[i]
+    for road, room, onward in zip(roads, rooms, exits, strict=True):
         wanted = lanes_wanted.get(road.id)
-        leaving: dict[int, tuple[Cost, list[LaneChoice]]] = {}
-        for leave, onto in exits.items():
+        leaving: dict[int, tuple[_Cost, list[LaneChoice]]] = {}
+        for leave, onto in onward.items():
             options = []
             for enter, ((missed, changes, indices), choices) in entering.items():
-                change = abs(leave - enter) * (1 + LANE_CHANGE_LENGTHS[0] / road.length)
+                change = abs(leave - enter) * (1 + LANE_CHANGE_LENGTHS[0] / max(room, 0.1))
                 cost = (missed + (wanted is not None and leave != wanted), changes + change, indices + leave)
                 options.append((cost, [*choices, LaneChoice(enter, leave)]))
             best = min(options)
@@ -152,12 +150,18 @@ def route_polyline(
     Raises:
         ScenarioError: as `route_lanes`, or the goal does not lie ahead of the start.
     """
-    roads = [_road(network, edge_id, vclass) for edge_id in edges]
-    first = nearest_lane(roads[0], start_xy, vclass).index if roads and start_xy is not None else None
-    last = nearest_lane(roads[-1], goal_xy, vclass).index if roads and goal_xy is not None else None
-    if edges and edges[-1] in lanes:
-        last = None
-    choices = route_lanes(network, edges, lanes, vclass, first_lane=first, last_lane=last)
+    roads = _roads(network, edges, vclass)
+    rooms = [road.length for road in roads]
+    first = last = None
+    if start_xy is not None:
+        lane = nearest_lane(roads[0], start_xy, vclass)
+        first = lane.index
+        rooms[0] -= _fraction(lane, start_xy) * lane.length
+    if goal_xy is not None:
+        lane = nearest_lane(roads[-1], goal_xy, vclass)
+        last = None if edges[-1] in lanes else lane.index
+        rooms[-1] -= (1 - _fraction(lane, goal_xy)) * lane.length
+    choices = _choose_lanes(network, roads, lanes, vclass, rooms, first, last)
     enter = [road.lanes[choice.enter] for road, choice in zip(roads, choices, strict=True)]
     leave = [road.lanes[choice.leave] for road, choice in zip(roads, choices, strict=True)]
     links = [_connection(network, before, after, vclass) for before, after in zip(leave[:-1], enter[1:], strict=True)]
@@ -320,11 +324,18 @@ def nearest_lane(edge: Edge, xy: tuple[float, float], vclass: str) -> Lane:
     return min(lanes, key=lambda lane: abs(lane.shape.project(*xy).offset))
 
 
-def _road(network: RoadNetwork, edge_id: str, vclass: str) -> Edge:
-    edge = network.edge(edge_id)
-    if not edge.allows(vclass):
-        raise ScenarioError(f"{network.path}: edge {edge_id!r} has no lane for {vclass}; choose another edge")
-    return edge
+def _roads(network: RoadNetwork, edges: Sequence[str], vclass: str) -> list[Edge]:
+    if not edges:
+        raise ScenarioError(f"{network.path}: a route needs at least one edge, found none")
+    roads = [network.edge(edge_id) for edge_id in edges]
+    for road in roads:
+        if not road.allows(vclass):
+            raise ScenarioError(f"{network.path}: edge {road.id!r} has no lane for {vclass}; choose another edge")
+    return roads
+
+
+def _usable(road: Edge, vclass: str) -> list[int]:
+    return [lane.index for lane in road.lanes if lane.allows(vclass)]
 
 
 def _allowed(network: RoadNetwork, connection: Connection, vclass: str) -> bool:

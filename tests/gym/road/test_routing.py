@@ -92,6 +92,14 @@ def test_lane_change_is_smooth_and_complete(town: RoadNetwork) -> None:
     assert (np.diff(line.points[:, 1]) >= 0).all()
 
 
+def test_lanes_are_changed_where_there_is_room(town: RoadNetwork) -> None:
+    # "out" is long, but the route covers only its last 5.8 m
+    line = town.route_polyline(["out", "out2"], (67.2, -4.8), (145.0, -1.6))
+    assert np.interp(80.0, line.points[:, 0], line.points[:, 1]) == pytest.approx(-4.8)
+    whole = town.route_polyline(["out", "out2"], (10.0, -4.8), (85.0, -1.6))
+    assert np.interp(70.0, whole.points[:, 0], whole.points[:, 1]) == pytest.approx(-1.6)
+
+
 def test_lane_change_runs_on_over_a_short_edge(town: RoadNetwork) -> None:
     start = (70.0, -4.8)  # five metres before the joint, right lane
     line = town.route_polyline(["out", "out2"], start, (140.0, -1.6), lanes={"out": 2})
