@@ -103,7 +103,7 @@ def _choose_lanes(
     first_lane: int | None,
     last_lane: int | None,
 ) -> list[LaneChoice]:
-    """As `route_lanes`, where the route covers `rooms` metres of each road and may have its first and last lane fixed."""
+    """As `route_lanes`, for a route that covers `rooms` metres of each road; its first and last lane may be fixed."""
     for edge_id, index in lanes_wanted.items():
         road = network.edge(edge_id)
         if index not in _usable(road, vclass):
