@@ -46,8 +46,10 @@ def make():
         env.close()
 
 
-@pytest.mark.parametrize("observation", ["state", "full"])
-@pytest.mark.parametrize("action_mode", ["target_speed", "control", "meta", "text"])
+@pytest.mark.parametrize(
+    ("action_mode", "observation"),
+    [("target_speed", "full"), ("control", "state"), ("meta", "full"), ("text", "state")],
+)
 def test_check_env_has_nothing_to_say(make, action_mode: str, observation: str) -> None:
     env = make(action_mode=action_mode, observation=observation, render_mode="rgb_array")
     with warnings.catch_warnings():
@@ -146,6 +148,23 @@ def test_a_whole_episode_and_its_video(make, tmp_path: Path) -> None:
     assert len(frames) == steps + 1
     assert frames[0].shape == (480, 1250, 3)
     assert imageio.immeta(video)["fps"] == 4
+
+
+def test_the_example_of_the_documentation_runs(capsys) -> None:
+    page = (Path(__file__).parents[2] / "gym_env" / "README.md").read_text(encoding="utf-8")
+    example = page.split("```python\n", 1)[1].split("```", 1)[0]
+    asked = []
+
+    def ask_my_model(prompt: str, front: np.ndarray, bev: np.ndarray) -> str:
+        asked.append(prompt)
+        assert (front.shape, bev.shape) == ((450, 800, 3), (800, 800, 3))
+        return "steer: 0.0\ntarget_speed_mps: 8.0"
+
+    exec(example, {"ask_my_model": ask_my_model})
+    score, reason = capsys.readouterr().out.split()
+    assert 0.0 <= float(score) <= 100.0
+    assert reason
+    assert len(asked) > 10
 
 
 def test_the_spec_pickles_and_makes_the_same_environment(make) -> None:
