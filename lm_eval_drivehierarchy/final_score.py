@@ -13,11 +13,13 @@ import numpy as np
 
 from drivehierarchy_gym.road.cache import write_atomically
 
+from .aggregation import task_score
 from .judge import LingoJudge, NoJudge
 from .parsing import PARSE_RULES, ParseRule
 from .replies import BOX_METRICS, Outcome, outcomes
 from .reply_files import ReplySet, TaskReplies
 from .results import FileRecord, ItemScore, ModelResult, RuleScore, TaskResult
+from .scoring import Scored
 from .tasks import TASKS
 
 FILE_NAME = Path("evaluation/final_score.json")
@@ -41,7 +43,7 @@ NO_REPLY = "no reply: not one item was answered"
 
 
 def score_replies(found: ReplySet, judge: LingoJudge | NoJudge) -> ModelResult:
-    """Scores every reply under both rules. Missing replies lower n; a task without a score is in `absent` with a reason."""
+    """Scores every reply under both rules. Missing replies lower n; a task without a score is in `absent`."""
     tasks: dict[str, TaskResult] = {}
     absent: dict[str, str] = {}
     notes = list(found.problems)
@@ -57,7 +59,8 @@ def score_replies(found: ReplySet, judge: LingoJudge | NoJudge) -> ModelResult:
             absent[task.id] = NO_REPLY
             continue
         by_rule = {rule: _outcomes(replies, rule, judge) for rule in PARSE_RULES}
-        if any(outcome.score is None for rule in PARSE_RULES for outcome in by_rule[rule]):
+        summaries = {rule: _summary_of(scored, replies.expected) for rule, scored in by_rule.items()}
+        if None in summaries.values():
             assert isinstance(judge, NoJudge)
             absent[task.id] = judge.reason
             continue
@@ -65,7 +68,7 @@ def score_replies(found: ReplySet, judge: LingoJudge | NoJudge) -> ModelResult:
             task=task.id,
             n=len(answered),
             expected=replies.expected,
-            rules={rule: _rule_score(scored) for rule, scored in by_rule.items()},
+            rules={rule: summary for rule, summary in summaries.items() if summary is not None},
             items=tuple(
                 ItemScore(
                     id=reply.item,
@@ -101,15 +104,12 @@ def _outcomes(replies: TaskReplies, rule: ParseRule, judge: LingoJudge | NoJudge
     return scored
 
 
-def _rule_score(scored: Sequence[Outcome]) -> RuleScore:
-    scores = [outcome.score for outcome in scored if outcome.score is not None]
-    stderr = float(np.std(scores, ddof=1) / math.sqrt(len(scores))) if len(scores) > 1 else None
-    return RuleScore(
-        score=_mean(scores),
-        stderr=stderr,
-        parse_fail=_mean([outcome.status == "unparseable" for outcome in scored]),
-        strict=_mean([outcome.status == "ok" for outcome in scored]),
-    )
+def _summary_of(scored: Sequence[Outcome], expected: int | None) -> RuleScore | None:
+    """S_t of a task; None when a reply could not be scored."""
+    found = task_score([Scored(o.score, o.status, o.value) for o in scored if o.status != "missing"], expected)
+    if found is None:
+        return None
+    return RuleScore(score=found.value, stderr=found.stderr, parse_fail=found.parse_fail, strict=found.strict)
 
 
 def _boxes(scored: Sequence[Outcome]) -> dict[str, float] | None:
