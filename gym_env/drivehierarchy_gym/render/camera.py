@@ -82,7 +82,7 @@ class PlanarPose(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A camera in the world: `rotation` (3, 3) has the camera's right, down and forward axes as rows, `position` (3,)."""
+    """A camera in the world: `rotation` (3, 3) has its right, down and forward axes as rows; `position` (3,)."""
 
     rotation: NDArray[np.float64]
     position: NDArray[np.float64]

@@ -1,0 +1,347 @@
+"""A z-buffer rasteriser: which triangle is seen by every sample of a picture, and how far away it is.
+
+Written for identical bytes on every machine: coverage is decided on integers (corners are snapped to 1/256 pixel,
+shared edges belong to exactly one triangle by the top-left rule), depth is strict IEEE arithmetic (no reassociation,
+no fused multiply-add), and everything runs on one thread in one order.
+
+Samples are stored plane by plane within a row, so that spans are contiguous: the sample `s` of pixel (row, column) is
+at `(row * samples + s) * width + column`. `depth` holds 1 / depth (1/m, 0 = nothing seen there).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from drivehierarchy_gym.render.camera import NEAR
+
+SUBPIXEL = 256
+"""Steps per pixel that corners are snapped to."""
+_GUARD = float(1 << 19)
+"""Corners further than this (pixels) from the principal point are clipped: products of coordinates stay below 2^63."""
+
+CENTRE = ((128, 128),)
+FOUR = ((96, 32), (224, 96), (160, 224), (32, 160))
+"""Places of the samples in a pixel, (x, y) in subpixel steps: the centre, or a rotated grid."""
+
+SOLID, GROUND, SHADOW = 0, 1, 2
+"""How a triangle is drawn: with its own depth; on the ground, where higher layers hide lower ones; or as a shadow."""
+
+LAYER_STEP = 2.0**-20
+"""Ground layers differ in 1 / depth by this share: too little to hide anything else, enough to have an order."""
+
+SHADOW_LAYER = 255
+
+_NARROW = 8
+"""Triangles of fewer columns than this are filled sample by sample."""
+
+NOTHING = -1
+"""Triangle index of a sample that no triangle covers."""
+
+
+class Samples(NamedTuple):
+    """What every sample sees; all arrays have `height * len(offsets) * width` elements."""
+
+    depth: NDArray[np.float32]
+    triangle: NDArray[np.int32]
+    shadow: NDArray[np.uint8]
+    """1 where the ground, if it is seen there, lies in a shadow."""
+    touched: NDArray[np.int64]
+    """First and last column of every row in which anything was drawn (H, 2)."""
+    offsets: NDArray[np.int64]
+    """Places of the samples in the pixel (S, 2), see `FOUR`."""
+    width: int
+    height: int
+
+
+def new_samples(width: int, height: int, offsets: tuple[tuple[int, int], ...]) -> Samples:
+    """Empty samples of a picture."""
+    size = width * height * len(offsets)
+    return Samples(
+        np.zeros(size, np.float32),
+        np.full(size, NOTHING, np.int32),
+        np.zeros(size, np.uint8),
+        np.repeat(np.array([[width, -1]]), height, axis=0),
+        np.array(offsets, np.int64),
+        width,
+        height,
+    )
+
+
+@njit(cache=True)
+def clear(samples):  # type: ignore[no-untyped-def]
+    """Forget what was drawn."""
+    depth, triangle, shadow, touched, offsets, width, height = samples
+    count = offsets.shape[0]
+    for row in range(height):
+        low, high = touched[row, 0], touched[row, 1] + 1
+        touched[row, 0], touched[row, 1] = width, -1
+        for s in range(count):
+            start = (row * count + s) * width
+            depth[start + low : start + high] = 0
+            triangle[start + low : start + high] = NOTHING
+            shadow[start + low : start + high] = 0
+
+
+class Lens(NamedTuple):
+    """A camera in the world, as the kernels want it; see `camera.View`."""
+
+    rotation: NDArray[np.float64]
+    position: NDArray[np.float64]
+    focal: float
+    centre_x: float
+    centre_y: float
+    half_x: float
+    """Half of the image's width and height at depth 1."""
+    half_y: float
+
+
+@njit(cache=True, error_model="numpy", inline="always")
+def _narrow(a, k, inverse, low, high):  # type: ignore[no-untyped-def]
+    """Columns of low..high where a * 256 * column + k >= 0, exactly; `inverse` = 1 / (256 a) is only an estimate."""
+    if a > 0:
+        i = int(np.ceil(-k * inverse))
+        if 256 * a * (i - 1) + k >= 0:
+            i -= 1
+        elif 256 * a * i + k < 0:
+            i += 1
+        low = max(low, i)
+    elif a < 0:
+        i = int(np.floor(-k * inverse))
+        if 256 * a * (i + 1) + k >= 0:
+            i += 1
+        elif 256 * a * i + k < 0:
+            i -= 1
+        high = min(high, i)
+    elif k < 0:
+        high = low - 1
+    return low, high
+
+
+@njit(cache=True, error_model="numpy")
+def fill_triangle(samples, how, triangle, plane, slope, x0, y0, w0, x1, y1, w1, x2, y2, w2):  # type: ignore[no-untyped-def]
+    """Draw one triangle given in subpixel steps (int64, clockwise on the screen) and 1 / depth (float64) per corner.
+
+    Counter-clockwise triangles are not drawn. On the ground, 1 / depth is `plane` + `slope` * y (y in subpixel steps).
+    """
+    depth, index, shadow, touched, offsets, width, height = samples
+    area = (x1 - x0) * (y2 - y0) - (x2 - x0) * (y1 - y0)
+    if area <= 0 or max(x0, x1, x2) < 0 or min(x0, x1, x2) > width * 256:
+        return
+    first = max(min(y0, y1, y2) >> 8, 0)
+    last = min(max(y0, y1, y2) >> 8, height - 1)
+    count = offsets.shape[0]
+    # Edge i is a * x + b * y + c >= 0 inside. Edges that are neither top nor left exclude their own points.
+    a0, b0 = y0 - y1, x1 - x0
+    a1, b1 = y1 - y2, x2 - x1
+    a2, b2 = y2 - y0, x0 - x2
+    c0 = -(a0 * x0 + b0 * y0)
+    c1 = -(a1 * x1 + b1 * y1)
+    c2 = -(a2 * x2 + b2 * y2)
+    if not (a0 > 0 or (a0 == 0 and b0 > 0)):
+        c0 -= 1
+    if not (a1 > 0 or (a1 == 0 and b1 > 0)):
+        c1 -= 1
+    if not (a2 > 0 or (a2 == 0 and b2 > 0)):
+        c2 -= 1
+    per_area = 1.0 / area
+    gradient_x = ((w1 - w0) * (y2 - y0) - (w2 - w0) * (y1 - y0)) * per_area
+    gradient_y = ((w2 - w0) * (x1 - x0) - (w1 - w0) * (x2 - x0)) * per_area
+    left, right = max(min(x0, x1, x2) >> 8, 0), min(max(x0, x1, x2) >> 8, width - 1)
+    if right - left < _NARROW:
+        # Few columns: asking every sample is cheaper than finding where spans begin and end.
+        for row in range(first, last + 1):
+            touched[row, 0], touched[row, 1] = min(touched[row, 0], left), max(touched[row, 1], right)
+            for s in range(count):
+                x, y = left * 256 + offsets[s, 0], row * 256 + offsets[s, 1]
+                e0, e1, e2 = a0 * x + b0 * y + c0, a1 * x + b1 * y + c1, a2 * x + b2 * y + c2
+                w = plane + slope * y
+                step = 0.0
+                if how == SOLID:
+                    w = w0 + gradient_x * (x - x0) + gradient_y * (y - y0)
+                    step = gradient_x * 256.0
+                start = (row * count + s) * width
+                for column in range(left, right + 1):
+                    if (e0 | e1 | e2) >= 0:
+                        at = start + column
+                        if how == SHADOW:
+                            shadow[at] = 1
+                        elif np.float32(w) > depth[at]:
+                            depth[at] = np.float32(w)
+                            index[at] = triangle
+                    e0 += 256 * a0
+                    e1 += 256 * a1
+                    e2 += 256 * a2
+                    w += step
+        return
+    inverse0 = 0.0 if a0 == 0 else 1.0 / (256 * a0)
+    inverse1 = 0.0 if a1 == 0 else 1.0 / (256 * a1)
+    inverse2 = 0.0 if a2 == 0 else 1.0 / (256 * a2)
+    for row in range(first, last + 1):
+        for s in range(count):
+            offset = offsets[s, 0]
+            y = row * 256 + offsets[s, 1]
+            low, high = left, right
+            low, high = _narrow(a0, a0 * offset + b0 * y + c0, inverse0, low, high)
+            low, high = _narrow(a1, a1 * offset + b1 * y + c1, inverse1, low, high)
+            low, high = _narrow(a2, a2 * offset + b2 * y + c2, inverse2, low, high)
+            if low > high:
+                continue
+            touched[row, 0], touched[row, 1] = min(touched[row, 0], low), max(touched[row, 1], high)
+            start = (row * count + s) * width
+            if how == SHADOW:
+                shadow[start + low : start + high + 1] = 1
+                continue
+            if how == GROUND:
+                near, step32 = np.float32(plane + slope * y), np.float32(0.0)
+            else:
+                near = np.float32(w0 + gradient_x * (low * 256 + offset - x0) + gradient_y * (y - y0))
+                step32 = np.float32(gradient_x * 256.0)
+            depths = depth[start + low : start + high + 1]
+            indices = index[start + low : start + high + 1]
+            for i in range(depths.shape[0]):
+                here = near + step32 * np.float32(i)
+                if here > depths[i]:
+                    depths[i] = here
+                    indices[i] = triangle
+
+
+@njit(cache=True, error_model="numpy")
+def _cut(polygon, count, a, b, c, bound, out):  # type: ignore[no-untyped-def]
+    """Part of a polygon where (a, b, c) . point >= bound; cut points depend on the edge alone, not on its direction."""
+    kept = 0
+    for i in range(count):
+        j = count - 1 if i == 0 else i - 1
+        here = a * polygon[i, 0] + b * polygon[i, 1] + c * polygon[i, 2] - bound
+        before = a * polygon[j, 0] + b * polygon[j, 1] + c * polygon[j, 2] - bound
+        if (here >= 0) != (before >= 0):
+            if here >= 0:
+                inner, outer, t = i, j, here / (here - before)
+            else:
+                inner, outer, t = j, i, before / (before - here)
+            for k in range(3):
+                out[kept, k] = polygon[inner, k] + t * (polygon[outer, k] - polygon[inner, k])
+            kept += 1
+        if here >= 0:
+            for k in range(3):
+                out[kept, k] = polygon[i, k]
+            kept += 1
+    return kept
+
+
+@njit(cache=True, error_model="numpy")
+def snap(value):  # type: ignore[no-untyped-def]
+    return np.int64(np.floor(value * 256.0 + 0.5))
+
+
+@njit(cache=True, error_model="numpy")
+def _clip_and_fill(samples, lens, how, triangle, plane, slope, x0, y0, z0, x1, y1, z1, x2, y2, z2):  # type: ignore[no-untyped-def]
+    """Draw a triangle that reaches behind the near plane or far out of the image."""
+    polygon, other = np.empty((9, 3)), np.empty((9, 3))
+    polygon[0, 0], polygon[0, 1], polygon[0, 2] = x0, y0, z0
+    polygon[1, 0], polygon[1, 1], polygon[1, 2] = x1, y1, z1
+    polygon[2, 0], polygon[2, 1], polygon[2, 2] = x2, y2, z2
+    reach = _GUARD / lens.focal
+    count = _cut(polygon, 3, 0.0, 0.0, 1.0, NEAR, other)
+    count = _cut(other, count, 1.0, 0.0, reach, 0.0, polygon)
+    count = _cut(polygon, count, -1.0, 0.0, reach, 0.0, other)
+    count = _cut(other, count, 0.0, 1.0, reach, 0.0, polygon)
+    count = _cut(polygon, count, 0.0, -1.0, reach, 0.0, other)
+    for i in range(count):
+        w = 1.0 / other[i, 2]
+        other[i, 0] = lens.focal * other[i, 0] * w + lens.centre_x
+        other[i, 1] = lens.focal * other[i, 1] * w + lens.centre_y
+        other[i, 2] = w
+    for i in range(1, count - 1):
+        fill_triangle(
+            samples, how, triangle, plane, slope,
+            snap(other[0, 0]), snap(other[0, 1]), other[0, 2],
+            snap(other[i + 1, 0]), snap(other[i + 1, 1]), other[i + 1, 2],
+            snap(other[i, 0]), snap(other[i, 1]), other[i, 2],
+        )  # fmt: skip
+
+
+@njit(cache=True, error_model="numpy")
+def draw_triangle(samples, lens, how, triangle, plane, slope, x0, y0, z0, x1, y1, z1, x2, y2, z2):  # type: ignore[no-untyped-def]
+    """Draw one triangle given in the camera frame (m), counter-clockwise seen from its front; backs are not drawn."""
+    h, v = lens.half_x, lens.half_y
+    if (
+        (x0 > h * z0 and x1 > h * z1 and x2 > h * z2)
+        or (-x0 > h * z0 and -x1 > h * z1 and -x2 > h * z2)
+        or (y0 > v * z0 and y1 > v * z1 and y2 > v * z2)
+        or (-y0 > v * z0 and -y1 > v * z1 and -y2 > v * z2)
+    ):
+        return
+    f, cx, cy = lens.focal, lens.centre_x, lens.centre_y
+    if z0 >= NEAR and z1 >= NEAR and z2 >= NEAR:
+        w0, w1, w2 = 1.0 / z0, 1.0 / z1, 1.0 / z2
+        u0, v0, u1, v1, u2, v2 = f * x0 * w0, f * y0 * w0, f * x1 * w1, f * y1 * w1, f * x2 * w2, f * y2 * w2
+        if max(abs(u0), abs(v0), abs(u1), abs(v1), abs(u2), abs(v2)) < _GUARD:
+            fill_triangle(
+                samples, how, triangle, plane, slope,
+                snap(u0 + cx), snap(v0 + cy), w0,
+                snap(u2 + cx), snap(v2 + cy), w2,
+                snap(u1 + cx), snap(v1 + cy), w1,
+            )  # fmt: skip
+            return
+    if z0 >= NEAR or z1 >= NEAR or z2 >= NEAR:
+        _clip_and_fill(samples, lens, how, triangle, plane, slope, x0, y0, z0, x1, y1, z1, x2, y2, z2)
+
+
+@njit(cache=True, error_model="numpy")
+def draw_ground(samples, lens, corners, layers, first_triangle, starts, order):  # type: ignore[no-untyped-def]
+    """Draw the ground triangles `corners` (T, 6: x, y of three corners, counter-clockwise from above) of listed tiles.
+
+    Tile i holds rows `starts[i]`..`starts[i + 1]` - 1. `layers` (T,) says which lie on top: higher hides lower, and
+    `SHADOW_LAYER` makes shadows. Row t is triangle `first_triangle` + t of the samples.
+    """
+    r, p = lens.rotation, lens.position
+    # A ray through image row y meets the ground at 1 / depth = -(r12 (y - cy) / f + r22) / p2: the same for all
+    # columns, as the camera does not roll.
+    per_step = -r[1, 2] / (lens.focal * p[2] * 256.0)
+    at_top = -(r[2, 2] - r[1, 2] * lens.centre_y / lens.focal) / p[2]
+    r00, r01, r10, r11, r20, r21 = r[0, 0], r[0, 1], r[1, 0], r[1, 1], r[2, 0], r[2, 1]
+    y_ground, z_ground = -r[1, 2] * p[2], -r[2, 2] * p[2]
+    px, py = p[0], p[1]
+    for tile in order:
+        for t in range(starts[tile], starts[tile + 1]):
+            dx, dy = corners[t, 0] - px, corners[t, 1] - py
+            ex, ey = corners[t, 2] - px, corners[t, 3] - py
+            fx, fy = corners[t, 4] - px, corners[t, 5] - py
+            layer = layers[t]
+            scale = 1.0 + layer * LAYER_STEP
+            draw_triangle(
+                samples, lens, SHADOW if layer == SHADOW_LAYER else GROUND, first_triangle + t,
+                at_top * scale, per_step * scale,
+                r00 * dx + r01 * dy, r10 * dx + r11 * dy + y_ground, r20 * dx + r21 * dy + z_ground,
+                r00 * ex + r01 * ey, r10 * ex + r11 * ey + y_ground, r20 * ex + r21 * ey + z_ground,
+                r00 * fx + r01 * fy, r10 * fx + r11 * fy + y_ground, r20 * fx + r21 * fy + z_ground,
+            )  # fmt: skip
+
+
+@njit(cache=True, error_model="numpy")
+def draw_solid(samples, lens, corners, normals, first_triangle, starts, order):  # type: ignore[no-untyped-def]
+    """Draw the triangles `corners` (T, 9) with outward `normals` (T, 3) of listed tiles, see `draw_ground`."""
+    r, p = lens.rotation, lens.position
+    for tile in order:
+        for t in range(starts[tile], starts[tile + 1]):
+            dx, dy, dz = corners[t, 0] - p[0], corners[t, 1] - p[1], corners[t, 2] - p[2]
+            if normals[t, 0] * dx + normals[t, 1] * dy + normals[t, 2] * dz >= 0:
+                continue
+            ex, ey, ez = corners[t, 3] - p[0], corners[t, 4] - p[1], corners[t, 5] - p[2]
+            fx, fy, fz = corners[t, 6] - p[0], corners[t, 7] - p[1], corners[t, 8] - p[2]
+            draw_triangle(
+                samples, lens, SOLID, first_triangle + t, 0.0, 0.0,
+                r[0, 0] * dx + r[0, 1] * dy + r[0, 2] * dz,
+                r[1, 0] * dx + r[1, 1] * dy + r[1, 2] * dz,
+                r[2, 0] * dx + r[2, 1] * dy + r[2, 2] * dz,
+                r[0, 0] * ex + r[0, 1] * ey + r[0, 2] * ez,
+                r[1, 0] * ex + r[1, 1] * ey + r[1, 2] * ez,
+                r[2, 0] * ex + r[2, 1] * ey + r[2, 2] * ez,
+                r[0, 0] * fx + r[0, 1] * fy + r[0, 2] * fz,
+                r[1, 0] * fx + r[1, 1] * fy + r[1, 2] * fz,
+                r[2, 0] * fx + r[2, 1] * fy + r[2, 2] * fz,
+            )  # fmt: skip

@@ -1,0 +1,257 @@
+"""Pictures of the world through the cameras of the ego."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivehierarchy_gym.catalog import EGO_LENGTH, EGO_WIDTH
+from drivehierarchy_gym.render import plan
+from drivehierarchy_gym.render.bodies import place_bodies, signal_paint
+from drivehierarchy_gym.render.camera import CameraSpec, View, view_of
+from drivehierarchy_gym.render.instances import Instances, draw_instances, new_instances
+from drivehierarchy_gym.render.lighting import light_scenery
+from drivehierarchy_gym.render.noise import ground_texture
+from drivehierarchy_gym.render.rasterizer import (
+    CENTRE,
+    FOUR,
+    SHADOW_LAYER,
+    Lens,
+    Samples,
+    clear,
+    draw_ground,
+    draw_solid,
+    new_samples,
+)
+from drivehierarchy_gym.render.roadside import aspect
+from drivehierarchy_gym.render.scenery import HEAD, build_scenery, mesh_atlas
+from drivehierarchy_gym.render.shading import Air, draw_rain, resolve
+from drivehierarchy_gym.render.shadows import box_shadows
+from drivehierarchy_gym.render.tiles import in_view
+from drivehierarchy_gym.render.weather import SKY_COLUMNS, SKY_ROWS, sky_panorama
+from drivehierarchy_gym.road.network import RoadNetwork
+from drivehierarchy_gym.road.surroundings import Surroundings
+from drivehierarchy_gym.scenarios.schema import Weather
+from drivehierarchy_gym.state import Snapshot
+
+GROUND_RANGE, PAINT_RANGE, SOLID_RANGE, TREE_RANGE, POST_RANGE, SHADOW_RANGE = 420.0, 200.0, 500.0, 300.0, 160.0, 130.0
+"""How far away (m) each kind of thing is still drawn."""
+TREE_DETAIL = 40.0
+"""Nearer trees (m) are drawn with all their leaves."""
+BACKGROUND, EGO_ID = 0, -1
+"""Instance ids of what is no actor; actor i of the snapshot has id i + 1."""
+_ONLY_TILE = np.zeros(1, np.int64)
+_RAIN_STREAKS = 260
+_RAIN_STEPS_PER_SECOND = 20
+
+
+class SceneRenderer:
+    """Draws one road network in one weather. Same arguments, same bytes: nothing depends on what was drawn before.
+
+    Args:
+        network, surroundings: what stands still; derived data is shared by all renderers of a process.
+        weather: light, haze and sky.
+        samples: per pixel, 1 (fast, jagged) or 4 (smooth edges).
+
+    Raises:
+        ValueError: another number of samples.
+    """
+
+    def __init__(self, network: RoadNetwork, surroundings: Surroundings, weather: Weather, samples: int = 4) -> None:
+        if samples not in (1, 4):
+            raise ValueError(f"samples is {samples!r}; a picture has 1 or 4 samples per pixel")
+        self._offsets = FOUR if samples == 4 else CENTRE
+        self._scenery = build_scenery(network, surroundings)
+        self._lighting = light_scenery(self._scenery, weather)
+        self._look = self._lighting.look
+        self._atlas, self._meshes = mesh_atlas()
+        self._free = len(self._lighting.triangles.kind)
+        self._triangles = self._lighting.triangles.enlarged()
+        self._plan = plan.PlanMap(self._scenery, self._lighting, self._atlas)
+        self._sky = sky_panorama(weather).reshape(-1, 3)
+        self._buffers: dict[tuple[int, int, tuple[tuple[int, int], ...]], Samples] = {}
+        self._sky_maps: dict[CameraSpec, NDArray[np.int32]] = {}
+        self._trees = _fixed(self._scenery.trees.mesh, self._scenery.trees.place)
+        self._posts = _fixed(self._scenery.posts.mesh, self._scenery.posts.place)
+        self._heads = self._place_heads()
+
+    def render(self, camera: CameraSpec, snapshot: Snapshot) -> NDArray[np.uint8]:
+        """Picture through `camera`, uint8 (height, width, 3) RGB."""
+        return self._picture(camera, snapshot, self._offsets)[0]
+
+    def render_ids(self, camera: CameraSpec, snapshot: Snapshot) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+        """The picture and, from the same buffer, whom every pixel's centre shows: ids int32 (height, width).
+
+        Id i + 1 is `snapshot.actors[i]`, `BACKGROUND` is 0 and `EGO_ID` -1.
+        """
+        offsets = self._offsets if self._offsets == CENTRE else (*self._offsets, *CENTRE)
+        image, samples = self._picture(camera, snapshot, offsets)
+        seen = samples.triangle.reshape(camera.height, len(offsets), camera.width)[:, -1]
+        return image, np.where(seen >= 0, self._triangles.owner[seen], BACKGROUND).astype(np.int32)
+
+    def _picture(
+        self, camera: CameraSpec, snapshot: Snapshot, offsets: tuple[tuple[int, int], ...]
+    ) -> tuple[NDArray[np.uint8], Samples]:
+        key = (camera.width, camera.height, offsets)
+        if key not in self._buffers:
+            self._buffers[key] = new_samples(*key)
+        samples = self._buffers[key]
+        clear(samples)
+        view = view_of(camera, snapshot.ego)
+        lens = _lens(camera, view)
+        image = np.empty((camera.height, camera.width, 3), np.uint8)
+        if is_plan(camera):
+            self._draw_plan(camera, snapshot, view, lens, samples, image)
+        else:
+            self._draw_view(camera, snapshot, view, lens, samples, image)
+        return image, samples
+
+    def _draw_plan(
+        self, camera: CameraSpec, snapshot: Snapshot, view: View, lens: Lens, samples: Samples, image: NDArray[np.uint8]
+    ) -> None:
+        x, y, _ = view.position
+        reach = math.hypot(camera.width, camera.height) / 2 / plan.SCALE + 1.0
+        self._triangles = self._plan.prepare(x, y, reach, self._triangles, self._free)
+        self._draw_bodies(camera, snapshot, lens, samples)
+        right = view.rotation[0]
+        plan.resolve_plan(
+            samples, len(self._offsets), self._triangles, self._plan.pixels.ravel(), x, y, right[0], right[1],
+            self._look.shadow, image,
+        )  # fmt: skip
+
+    def _draw_view(
+        self, camera: CameraSpec, snapshot: Snapshot, view: View, lens: Lens, samples: Samples, image: NDArray[np.uint8]
+    ) -> None:
+        scenery, lighting, look = self._scenery, self._lighting, self._look
+        following = self._draw_bodies(camera, snapshot, lens, samples)
+        # Roughly from near to far: what is hidden is cheap.
+        following = self._draw_fixtures(lens, samples, snapshot, following)
+        ground, paint, solid = scenery.ground, scenery.paint, scenery.solid
+        order = solid.tiles.in_view(lens, SOLID_RANGE)
+        first_solid = len(ground.corners) + len(paint.corners)
+        draw_solid(samples, lens, solid.corners, solid.normals, first_solid, solid.tiles.starts, order)
+        order = paint.tiles.in_view(lens, PAINT_RANGE)
+        draw_ground(samples, lens, paint.corners, paint.layers, len(ground.corners), paint.tiles.starts, order)
+        order = ground.tiles.in_view(lens, GROUND_RANGE)
+        draw_ground(samples, lens, ground.corners, ground.layers, 0, ground.tiles.starts, order)
+        tiles = lighting.shadow_tiles
+        order = tiles.in_view(lens, SHADOW_RANGE)
+        draw_ground(samples, lens, lighting.shadow_corners, lighting.shadow_layers, 0, tiles.starts, order)
+        ego = snapshot.ego
+        air = Air(
+            np.array(look.horizon, np.float32),
+            look.haze_distance,
+            lighting.bare_ground,
+            look.shadow,
+            look.beams,
+            np.array([ego.x, ego.y, round(math.cos(ego.yaw), 12), round(math.sin(ego.yaw), 12)]),
+            look.lit_windows,
+        )
+        texture, starts = ground_texture()
+        if camera not in self._sky_maps:
+            self._sky_maps[camera] = _sky_map(camera)
+        heading = (ego.yaw + math.radians(camera.yaw_deg)) / math.tau
+        resolve(
+            samples, len(self._offsets), self._triangles, lighting.walls, texture, starts, lens, air,
+            self._sky, self._sky_maps[camera], math.floor(heading * SKY_COLUMNS + 0.5), image,
+        )  # fmt: skip
+        if look.rain:
+            draw_rain(image, math.floor(snapshot.time * _RAIN_STEPS_PER_SECOND + 0.5), _RAIN_STREAKS)
+
+    def _draw_bodies(self, camera: CameraSpec, snapshot: Snapshot, lens: Lens, samples: Samples) -> int:
+        """Draw the actors, the ego where the camera may see it, and their shadows; returns the next free triangle."""
+        ego = snapshot.ego if sees_ego(camera) else None
+        bodies, boxes = place_bodies(ego, snapshot.actors, self._meshes, snapshot.time, self._look.lamps)
+        reach = self._atlas.reach[bodies.mesh] * bodies.place[:, 5:].max(axis=1, initial=1.0)
+        order = in_view(lens, bodies.place[:, :3], reach, math.inf)
+        following = self._draw(lens, samples, bodies, order, self._free)
+        boxes = boxes[in_view(lens, bodies.place[:, :3], reach + 3 * boxes[:, 6], SHADOW_RANGE)]
+        shadows = box_shadows(boxes, *self._lighting.slope)
+        layers = np.full(len(shadows), SHADOW_LAYER, np.uint8)
+        draw_ground(samples, lens, shadows, layers, 0, np.array([0, len(shadows)]), _ONLY_TILE)
+        return following
+
+    def _draw_fixtures(self, lens: Lens, samples: Samples, snapshot: Snapshot, following: int) -> int:
+        """Draw signals, signs and trees; returns the next free triangle."""
+        for n, head in enumerate(self._scenery.heads):
+            self._heads.paint[n] = signal_paint(aspect(snapshot.signals, head.signal, head.link))
+        for fixtures, limit in ((self._heads, POST_RANGE), (self._posts, POST_RANGE)):
+            reach = self._atlas.reach[fixtures.mesh] * fixtures.place[:, 5:].max(axis=1, initial=1.0)
+            order = in_view(lens, fixtures.place[:, :3], reach, limit)
+            following = self._draw(lens, samples, fixtures, order, following)
+        trees = self._scenery.trees
+        offset = trees.place[:, :2] - lens.position[:2]
+        near = offset[:, 0] ** 2 + offset[:, 1] ** 2 < TREE_DETAIL**2
+        self._trees.mesh[:] = np.where(near, trees.mesh, trees.far_mesh)
+        reach = self._atlas.reach[trees.mesh] * trees.place[:, 7]
+        order = in_view(lens, trees.place[:, :3], reach, TREE_RANGE)
+        return self._draw(lens, samples, self._trees, order, following)
+
+    def _draw(
+        self, lens: Lens, samples: Samples, instances: Instances, order: NDArray[np.int64], following: int
+    ) -> int:
+        while True:
+            used = draw_instances(
+                samples, lens, self._lighting.light, self._atlas, instances, order, self._triangles, following
+            )
+            if used >= 0:
+                return used
+            self._triangles = self._triangles.enlarged()
+
+    def _place_heads(self) -> Instances:
+        heads = new_instances(len(self._scenery.heads))
+        heads.mesh[:] = self._meshes[HEAD]
+        for n, head in enumerate(self._scenery.heads):
+            c, s = round(math.cos(head.pose.yaw), 12), round(math.sin(head.pose.yaw), 12)
+            heads.place[n, :5] = (head.pose.x, head.pose.y, head.height, c, s)
+        return heads
+
+
+def visible_pixels(ids: NDArray[np.int32], actors: int) -> NDArray[np.int64]:
+    """How many pixels of `ids` (from `SceneRenderer.render_ids`) show each of the snapshot's `actors` (actors,)."""
+    return np.bincount(ids[ids > 0], minlength=actors + 1)[1:]
+
+
+def is_plan(camera: CameraSpec) -> bool:
+    """Whether `camera` looks straight down in the scale of the map: it is served from the map, with roofs and crowns
+    drawn over their floors, and shows moving bodies in perspective."""
+    reach = math.hypot(camera.width, camera.height) / 2 / plan.SCALE
+    return camera.pitch_deg == -90.0 and camera.focal_px == plan.SCALE * camera.z and reach < plan.REACH
+
+
+def sees_ego(camera: CameraSpec) -> bool:
+    """Whether the ego's body is drawn: for cameras that look back or down, or that are mounted off the body.
+
+    A camera on the roof that looks ahead must not see the body it is mounted on.
+    """
+    outside = abs(camera.x) > EGO_LENGTH / 2 or abs(camera.y) > EGO_WIDTH / 2
+    return outside or camera.pitch_deg <= -45.0 or math.cos(math.radians(camera.yaw_deg)) < -0.5
+
+
+def _lens(camera: CameraSpec, view: View) -> Lens:
+    f = camera.focal_px
+    x, y = camera.width / 2, camera.height / 2
+    return Lens(view.rotation, view.position, f, x, y, x / f, y / f)
+
+
+def _fixed(mesh: NDArray[np.int32], place: NDArray[np.float64]) -> Instances:
+    instances = new_instances(len(mesh))
+    instances.mesh[:] = mesh
+    instances.place[:] = place
+    return instances
+
+
+def _sky_map(camera: CameraSpec) -> NDArray[np.int32]:
+    """Texel of the sky that every pixel shows when the ego looks east, -1 below the horizon (height, width)."""
+    f = camera.focal_px
+    x = (np.arange(camera.width) + 0.5 - camera.width / 2) / f
+    y = ((np.arange(camera.height) + 0.5 - camera.height / 2) / f)[:, None]
+    pitch = math.radians(camera.pitch_deg)
+    ahead, up = math.cos(pitch) + math.sin(pitch) * y, math.sin(pitch) - math.cos(pitch) * y
+    flat = np.sqrt(x * x + ahead * ahead)
+    row = np.floor(np.arctan2(up, flat) * ((SKY_ROWS - 1) / (math.pi / 2)))
+    column = np.floor(np.arctan2(-x, ahead) * (SKY_COLUMNS / math.tau))
+    texel = row * SKY_COLUMNS + column % SKY_COLUMNS
+    return np.where(up > 0, texel, -1).astype(np.int32)

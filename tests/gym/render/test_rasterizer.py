@@ -1,0 +1,229 @@
+"""The rasteriser against slow references: exact rational coverage, and rays cast at triangles."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from drivehierarchy_gym.geometry import Pose
+from drivehierarchy_gym.render.camera import NEAR, CameraSpec, View, view_of
+from drivehierarchy_gym.render.rasterizer import (
+    CENTRE,
+    FOUR,
+    NOTHING,
+    SHADOW,
+    SHADOW_LAYER,
+    SOLID,
+    Lens,
+    Samples,
+    clear,
+    draw_ground,
+    draw_triangle,
+    fill_triangle,
+    new_samples,
+)
+
+WIDTH, HEIGHT = 24, 14
+CAMERA = CameraSpec("small", WIDTH, HEIGHT, 90.0, 0.0, 0.0, 1.5, pitch_deg=-7.0)
+
+step = st.integers(-3 * 256, (WIDTH + 3) * 256)
+corner = st.tuples(step, st.integers(-3 * 256, (HEIGHT + 3) * 256))
+
+
+def lens_of(camera: CameraSpec, ego: Pose) -> Lens:
+    view: View = view_of(camera, ego)
+    f = camera.focal_px
+    return Lens(
+        view.rotation,
+        view.position,
+        f,
+        camera.width / 2,
+        camera.height / 2,
+        camera.width / 2 / f,
+        camera.height / 2 / f,
+    )
+
+
+def fill(samples: Samples, corners: list[tuple[int, int]], number: int = 0, how: int = SOLID) -> None:
+    (x0, y0), (x1, y1), (x2, y2) = corners
+    fill_triangle(samples, how, number, 1.0, 0.0, x0, y0, 1.0, x1, y1, 1.0, x2, y2, 1.0)
+
+
+def covered(samples: Samples) -> np.ndarray:
+    return samples.triangle.reshape(HEIGHT, -1, WIDTH) != NOTHING
+
+
+def belongs(point: tuple[int, int], corners: list[tuple[int, int]]) -> bool:
+    """Top-left rule in whole numbers; corners clockwise on the screen."""
+    for (ax, ay), (bx, by) in zip(corners, [*corners[1:], corners[0]], strict=True):
+        side = (bx - ax) * (point[1] - ay) - (by - ay) * (point[0] - ax)
+        top_or_left = by < ay or (by == ay and bx > ax)
+        if side < 0 or (side == 0 and not top_or_left):
+            return False
+    return True
+
+
+def area(corners: list[tuple[int, int]]) -> int:
+    (x0, y0), (x1, y1), (x2, y2) = corners
+    return (x1 - x0) * (y2 - y0) - (x2 - x0) * (y1 - y0)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.tuples(corner, corner, corner), st.sampled_from([CENTRE, FOUR]))
+def test_coverage_is_exact(corners: tuple, offsets: tuple) -> None:
+    samples = new_samples(WIDTH, HEIGHT, offsets)
+    fill(samples, list(corners))
+    expected = np.zeros((HEIGHT, len(offsets), WIDTH), bool)
+    if area(list(corners)) > 0:
+        for row, s, column in np.ndindex(expected.shape):
+            point = (column * 256 + offsets[s][0], row * 256 + offsets[s][1])
+            expected[row, s, column] = belongs(point, list(corners))
+    assert (covered(samples) == expected).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(corner, min_size=3, max_size=9, unique=True), corner)
+def test_triangles_that_share_edges_share_no_sample_and_leave_no_gap(ring: list, hub: tuple) -> None:
+    """A fan around an inner point: every sample inside belongs to exactly one triangle."""
+    ring.sort(key=lambda p: np.arctan2(p[1] - hub[1], p[0] - hub[0]))
+    fans = [[hub, a, b] for a, b in zip(ring, [*ring[1:], ring[0]], strict=True) if area([hub, a, b]) > 0]
+    together = new_samples(WIDTH, HEIGHT, FOUR)
+    alone = 0
+    for number, triangle in enumerate(fans):
+        fill(together, triangle, number)
+        single = new_samples(WIDTH, HEIGHT, FOUR)
+        fill(single, triangle)
+        alone += int(covered(single).sum())
+    assert alone == covered(together).sum()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.tuples(corner, corner, corner), st.tuples(*[st.floats(0.01, 2)] * 3))
+def test_depth_is_interpolated_linearly_on_the_screen(corners: tuple, w: tuple) -> None:
+    samples = new_samples(WIDTH, HEIGHT, CENTRE)
+    (x0, y0), (x1, y1), (x2, y2) = corners
+    fill_triangle(samples, SOLID, 5, 0.0, 0.0, x0, y0, w[0], x1, y1, w[1], x2, y2, w[2])
+    for row, column in zip(*np.nonzero(covered(samples)[:, 0]), strict=True):
+        x, y = int(column) * 256 + 128, int(row) * 256 + 128
+        weights = [Fraction(area([(x, y), b, c]), area(list(corners))) for b, c in
+                   ((corners[1], corners[2]), (corners[2], corners[0]), (corners[0], corners[1]))]  # fmt: skip
+        expected = sum(float(weight) * value for weight, value in zip(weights, w, strict=True))
+        assert samples.depth[row * WIDTH + column] == pytest.approx(expected, rel=1e-4)
+
+
+def test_clear_forgets_everything() -> None:
+    samples = new_samples(WIDTH, HEIGHT, FOUR)
+    fill(samples, [(0, 0), (WIDTH * 256, 0), (0, HEIGHT * 256)])
+    fill(samples, [(900, 800), (2000, 900), (800, 2000)], how=SHADOW)
+    clear(samples)
+    fresh = new_samples(WIDTH, HEIGHT, FOUR)
+    for found, expected in zip(samples, fresh, strict=True):
+        assert np.array_equal(found, expected)
+
+
+# --- in space --------------------------------------------------------------------------------------------------------
+
+place = st.tuples(st.floats(-8, 30), st.floats(-12, 12), st.floats(0, 5))
+
+
+def cast(lens: Lens, corners: np.ndarray, u: float, v: float) -> float:
+    """Depth at which the ray through pixel (u, v) meets a triangle (3, 3) from its front, inf where it does not."""
+    direction = np.array([(u - lens.centre_x) / lens.focal, (v - lens.centre_y) / lens.focal, 1.0]) @ lens.rotation
+    a, b, c = corners
+    normal = np.cross(b - a, c - a)
+    facing = normal @ direction
+    if facing >= 0:
+        return np.inf
+    t = normal @ (a - lens.position) / facing
+    point = lens.position + t * direction
+    for p, q in ((a, b), (b, c), (c, a)):
+        if np.cross(q - p, point - p) @ normal < 0:
+            return np.inf
+    return float(t) if t >= NEAR else np.inf
+
+
+def draw(samples: Samples, lens: Lens, corners: np.ndarray, number: int) -> None:
+    local = [lens.rotation @ (point - lens.position) for point in corners]
+    draw_triangle(samples, lens, SOLID, number, 0.0, 0.0, *np.concatenate(local))
+
+
+JITTER = [(0.0, 0.0), (0.03, 0.03), (-0.03, 0.03), (0.03, -0.03), (-0.03, -0.03)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(place, place, place), min_size=1, max_size=4), st.floats(-3, 3))
+def test_nearest_triangle_is_seen_wherever_rays_say_so(triangles: list, yaw: float) -> None:
+    """Visibility, depth and near-plane clipping against ray casting; the order of drawing does not matter."""
+    lens = lens_of(CAMERA, Pose(1.0, -2.0, yaw))
+    shapes = [np.array(triangle, dtype=np.float64) for triangle in triangles]
+    first, second = new_samples(WIDTH, HEIGHT, CENTRE), new_samples(WIDTH, HEIGHT, CENTRE)
+    for number, shape in enumerate(shapes):
+        draw(first, lens, shape, number)
+    for number, shape in reversed(list(enumerate(shapes))):
+        draw(second, lens, shape, number)
+    for row in range(HEIGHT):
+        for column in range(WIDTH):
+            hits = [[cast(lens, shape, column + 0.5 + du, row + 0.5 + dv) for shape in shapes] for du, dv in JITTER]
+            seen = {int(np.argmin(hit)) if np.isfinite(min(hit)) else NOTHING for hit in hits}
+            depths = sorted(hits[0])
+            tied = len(depths) > 1 and depths[1] - depths[0] < 1e-3 * depths[0]
+            if len(seen) > 1 or tied:
+                continue  # an edge passes within a thirtieth of a pixel, or two surfaces cross there
+            at = row * WIDTH + column
+            assert first.triangle[at] == second.triangle[at] == seen.pop()
+            spread = max(abs(min(hit) - min(hits[0])) for hit in hits) if np.isfinite(min(hits[0])) else 0
+            if first.triangle[at] != NOTHING:
+                assert 1 / first.depth[at] == pytest.approx(min(hits[0]), rel=2e-3, abs=spread)
+
+
+def test_backs_are_not_drawn() -> None:
+    lens = lens_of(CAMERA, Pose(0, 0, 0))
+    towards_us = np.array([[10.0, 3, 0], [10, -3, 0], [10, 0, 3]])
+    samples = new_samples(WIDTH, HEIGHT, CENTRE)
+    draw(samples, lens, towards_us[::-1].copy(), 0)
+    assert not covered(samples).any()
+    draw(samples, lens, towards_us, 0)
+    assert covered(samples).any()
+
+
+@pytest.mark.parametrize("reach", [30.0, 3_000.0, 300_000.0])
+def test_triangles_far_beyond_the_image_still_cover_it(reach: float) -> None:
+    """The ground under the camera, up to corners whose pixels would overflow without clipping."""
+    lens = lens_of(CameraSpec("down", WIDTH, HEIGHT, 90.0, 0, 0, 1.5, pitch_deg=-40.0), Pose(0, 0, 0.3))
+    corners = np.array([[-reach, -reach, reach, -reach, reach, reach], [-reach, -reach, reach, reach, -reach, reach]])
+    samples = new_samples(WIDTH, HEIGHT, FOUR)
+    layers = np.zeros(2, np.uint8)
+    draw_ground(samples, lens, corners, layers, 0, np.array([0, 2]), np.array([0]))
+    below = HEIGHT - 1  # the last row looks at the ground in front of the camera
+    assert covered(samples)[below].all()
+
+
+def test_ground_layers_hide_lower_ones_in_any_order_and_nothing_that_stands_on_them() -> None:
+    lens = lens_of(CAMERA, Pose(0, 0, 0))
+    quad = np.array([[2.0, -9, 20, -9, 20, 9], [2.0, -9, 20, 9, 2, 9]])
+    corners = np.concatenate([quad, quad])
+    wall = np.array([[12.0, 1, 0], [12, -1, 0], [12, 0, 1.0]])
+    pictures = []
+    for layers in ([1, 1, 2, 2], [2, 2, 1, 1]):
+        samples = new_samples(WIDTH, HEIGHT, FOUR)
+        draw(samples, lens, wall, 9)
+        draw(samples, lens, wall[::-1].copy(), 9)
+        draw_ground(samples, lens, corners, np.array(layers, np.uint8), 0, np.array([0, 4]), np.array([0]))
+        pictures.append(samples.triangle.copy())
+    assert set(pictures[0]) == {NOTHING, 2, 3, 9}
+    assert set(pictures[1]) == {NOTHING, 0, 1, 9}
+    assert ((pictures[0] == 9) == (pictures[1] == 9)).all()
+
+
+def test_shadows_change_no_triangle() -> None:
+    lens = lens_of(CAMERA, Pose(0, 0, 0))
+    quad = np.array([[2.0, -9, 20, -9, 20, 9], [2.0, -9, 20, 9, 2, 9]])
+    samples = new_samples(WIDTH, HEIGHT, FOUR)
+    shadows = np.full(2, SHADOW_LAYER, np.uint8)
+    draw_ground(samples, lens, quad, shadows, 0, np.array([0, 2]), np.array([0]))
+    assert not covered(samples).any()
+    assert set(np.unique(samples.shadow)) == {0, 1}
