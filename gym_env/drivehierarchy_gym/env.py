@@ -123,7 +123,7 @@ class DriveHierarchyEnv(gym.Env[Observation, Any]):
         self.render_mode = render_mode
         self.action_space = action_space(action_mode)
         self.observation_space = observation_space(observation)
-        self._template = load_template(prompt_file)
+        self._template = load_template(prompt_file, pictures=observation == "full")
         self._running = False
         self._plan: EpisodePlan | None = None
 

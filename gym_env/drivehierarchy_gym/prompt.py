@@ -20,10 +20,10 @@ class PromptError(DriveHierarchyError, ValueError):
     """A prompt template that cannot be used; the message names the file, the line and the remedy."""
 
 
-DEFAULT_TEMPLATE = """\
-You are driving a car. The first picture is the view of its front camera. The second is a bird's-eye view: your car is \
-the yellow dot in the middle, the way it faces is up, and the red line is your route.
-
+_PICTURES = """\
+The first picture is the view of the front camera. The second is a bird's-eye view: your car is the yellow dot in the \
+middle, the way it faces is up, and the red line is your route."""
+_TEMPLATE = """\
 You are driving at {speed_mps:.1f} m/s and are to {command}. About {distance_to_goal_m:.1f} metres of route are left \
 to the destination. The route ahead, in metres from your car as (forward_m, right_m): {route_points}.
 
@@ -38,7 +38,6 @@ lights and signs, and whatever could end in a collision or off the road within t
 
 Answer with your decision only, without any explanation, in exactly this format:
 {answer_format}"""
-"""The template used when no file is given."""
 
 ANSWER_FORMATS = {"text": ACTION_FORMAT, "target_speed": ACTION_FORMAT, "control": ACTION_FORMAT, "meta": META_FORMAT}
 """What `{answer_format}` stands for in each action mode."""
@@ -54,6 +53,12 @@ _SAMPLE: dict[str, object] = {
 }
 """Every placeholder with a value of its kind: templates are tried on it when they are read."""
 PLACEHOLDERS = tuple(_SAMPLE)
+
+
+def default_template(pictures: bool) -> str:
+    """The template used when no file is given, with or without a word on the two pictures."""
+    introduction = f"You are driving a car. {_PICTURES}" if pictures else "You are driving a car."
+    return f"{introduction}\n\n{_TEMPLATE}"
 
 
 def route_points_text(points: Sequence[tuple[float, float]]) -> str:
@@ -83,14 +88,14 @@ class PromptTemplate:
         return "".join([part if isinstance(part, str) else part(values) for part in self._parts])
 
 
-def load_template(path: str | PathLike[str] | None = None) -> PromptTemplate:
-    """Template in the UTF-8 text file `path`; ours when it is None.
+def load_template(path: str | PathLike[str] | None = None, pictures: bool = True) -> PromptTemplate:
+    """Template in the UTF-8 text file `path`; ours when it is None, which tells of `pictures` where there are any.
 
     Raises:
         PromptError: the file cannot be read or is no template.
     """
     if path is None:
-        return PromptTemplate(DEFAULT_TEMPLATE)
+        return PromptTemplate(default_template(pictures))
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:

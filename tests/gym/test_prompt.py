@@ -43,6 +43,11 @@ def test_an_echo_of_a_prompt_is_no_answer() -> None:
         assert parse_action(load_template().render(VALUES), rule).status == "unparseable"
 
 
+def test_pictures_are_spoken_of_only_where_there_are_any() -> None:
+    assert "bird's-eye view" in load_template().render(VALUES)
+    assert "picture" not in load_template(pictures=False).render(VALUES)
+
+
 def test_meta_asks_for_keys() -> None:
     text = load_template().render({**VALUES, "answer_format": ANSWER_FORMATS["meta"]})
     assert text.splitlines()[-1] == "speed: <one of KEEP, ACCELERATE, DECELERATE, STOP>"
