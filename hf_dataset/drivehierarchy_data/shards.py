@@ -170,11 +170,11 @@ def read_items(path: Path) -> Iterator[Item]:
 
 
 class _OpenShard:
-    """A memory-mapped file with its most recently used row groups."""
+    """An open file with its most recently used row groups. Not memory-mapped: every page read would stay resident."""
 
     def __init__(self, path: str) -> None:
         try:
-            self._file = pq.ParquetFile(path, memory_map=True)
+            self._file = pq.ParquetFile(path)
         except (OSError, pa.ArrowInvalid) as error:
             raise ImageError(f"{path}: not a readable Parquet file ({error}); rebuild or re-copy it") from error
         self._path = path

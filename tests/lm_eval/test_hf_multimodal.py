@@ -77,9 +77,7 @@ def tiny_llava(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def evaluate(
-    model: Path, edition: Edition, tasks: list[str], interleave: bool, **arguments: object
-) -> dict[str, object]:
+def evaluate(model: Path, edition: Edition, tasks: list[str], interleave: bool, **arguments: Any) -> dict[str, Any]:
     import lm_eval
     from lm_eval.tasks import TaskManager
 
