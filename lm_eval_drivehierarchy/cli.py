@@ -23,6 +23,9 @@ class Subcommand(NamedTuple):
 
 
 SUBCOMMANDS: dict[str, Subcommand] = {
+    "demo": Subcommand(
+        "lm_eval_drivehierarchy.commands.demo:demo", "Drive the ten open scenarios with two drivers and report."
+    ),
     "data": Subcommand("drivehierarchy_data.cli:app", "Data of R1-R3: import, check and describe editions."),
     "eval": Subcommand(
         "lm_eval_drivehierarchy.commands.evaluate:evaluate", "Evaluate a model behind an endpoint on R1-R3; resumes."
@@ -41,6 +44,18 @@ SUBCOMMANDS: dict[str, Subcommand] = {
     ),
     "paper": Subcommand(
         "lm_eval_drivehierarchy.commands.paper:paper", "Recompute the paper's tables and print what agrees."
+    ),
+    "report": Subcommand(
+        "lm_eval_drivehierarchy.commands.report:report", "Turn the results of models into a page with figures."
+    ),
+    "leaderboard": Subcommand(
+        "lm_eval_drivehierarchy.commands.leaderboard:leaderboard_command",
+        "Rank complete results on one sortable page; refuse the others with reasons.",
+    ),
+    "sft": Subcommand("lm_eval_drivehierarchy.commands.sft:app", "Training from weak tasks: targets, comparisons."),
+    "calibrate": Subcommand(
+        "lm_eval_drivehierarchy.commands.calibrate:calibrate_command",
+        "Weights of a pool of models, and how the ranking depends on them.",
     ),
 }
 

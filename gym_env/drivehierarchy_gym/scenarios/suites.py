@@ -20,6 +20,8 @@ from drivehierarchy_gym.scenarios.resolve import network_file, resolve
 from drivehierarchy_gym.scenarios.schema import Scenario
 
 OPEN_FOLDER = Path(__file__).parent / "open"
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's, where PyYAML was built with it: a suite of a hundred scenarios is read at every `gym.make`."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,12 @@ class SuiteEntry:
     id: str
     group: str
     path: Path
-    read: Callable[[], Scenario] = field(repr=False, compare=False)
+    _read: Callable[[Path], Scenario] = field(repr=False, compare=False)
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        """The validated scenario, read once."""
+        return self._read(self.path)
 
 
 @dataclass(frozen=True)
@@ -58,19 +65,19 @@ class Suite:
 
     def scenario(self, scenario_id: str) -> Scenario:
         """The validated scenario; `ScenarioError` names file, field and value."""
-        return self.entry(scenario_id).read()
+        return self.entry(scenario_id).scenario
 
     def plan(self, scenario_id: str, seed: int) -> EpisodePlan:
         """Plan of one episode with `seed`."""
         entry = self.entry(scenario_id)
-        return resolve(entry.read(), seed, entry.path.parent)
+        return resolve(entry.scenario, seed, entry.path.parent)
 
     @cached_property
     def hash(self) -> str:
         """SHA-256 over every scenario and road network of the suite: equal only for equal worlds."""
         digest = hashlib.sha256()
         for entry in self.entries.values():
-            scenario = entry.read()
+            scenario = entry.scenario
             content = scenario.model_dump(mode="json", exclude={"network"})
             network = network_file(scenario, entry.path.parent).read_bytes()
             content["network_sha256"] = hashlib.sha256(network).hexdigest()
@@ -97,7 +104,7 @@ def load_suite(name: str, release_folder: str | os.PathLike[str] | None = None) 
         entries = {}
         for path in release.scenario_files(release.find_release(release_folder)):
             entries[path.parent.name] = SuiteEntry(
-                path.parent.name, path.parent.parent.name, path, lambda path=path: release.read_scenario(path)
+                path.parent.name, path.parent.parent.name, path, release.read_scenario
             )
         return Suite("release", entries)
     if os.sep in name or Path(name).is_dir():
@@ -113,7 +120,7 @@ def read_scenario(path: Path) -> Scenario:
     """
     try:
         with path.open(encoding="utf-8") as file:
-            content = yaml.safe_load(file)
+            content = yaml.load(file, Loader=_LOADER)
     except OSError as error:
         raise ScenarioError(f"{path}: {error.strerror or error}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -145,5 +152,5 @@ def _yaml_suite(name: str, folder: Path) -> Suite:
         scenario = read_scenario(path)
         if scenario.id in entries:
             raise ScenarioError(f"{path}: id: {scenario.id!r} is also the id of {entries[scenario.id].path}")
-        entries[scenario.id] = SuiteEntry(scenario.id, scenario.family, path, lambda path=path: read_scenario(path))
+        entries[scenario.id] = SuiteEntry(scenario.id, scenario.family, path, read_scenario)
     return Suite(name, entries)

@@ -95,7 +95,7 @@ def test_recorded_conversion_is_taken_where_it_is_present(entity: Path) -> None:
         hero["route_edges"] = ["nowhere"]
         sumo_file.write_text(json.dumps({"hero": hero, "background_vehicles": []}), encoding="utf-8")
         with pytest.raises(ScenarioError, match=r"(?s)entity_sumo\.json.*nowhere.*delete the file"):
-            suite.scenario("SC0")
+            load_suite("release", root_of(entity)).scenario("SC0")
     finally:
         sumo_file.unlink()
 

@@ -1,0 +1,126 @@
+"""`drivehierarchy demo`: the main job on what the package ships, from nothing to a report, in a few minutes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from drivehierarchy_gym.runner.batch import BatchOptions, BatchReport, run_batch
+from drivehierarchy_gym.runner.collection import Collection, SceneResult, collect
+from drivehierarchy_gym.runner.contact_sheet import write_contact_sheet, write_reel
+from drivehierarchy_gym.runner.summary import summarise, write_summary_csv
+from drivehierarchy_gym.runner.tables import print_summary
+from drivehierarchy_gym.runner.watch import BatchDisplay
+
+DRIVERS = ("expert", "follower")
+"""Who drives: one that sees everything, and one that follows its route and ignores everybody."""
+REEL = ("01_pedestrian_encounter", "02_obstacle_avoidance", "05_t_intersection", "10_roundabout")
+"""Families in the video."""
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the results.")] = Path("out/demo"),
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    workers: Annotated[int, typer.Option("--workers", "-w", help="Runs at the same time.")] = 2,
+) -> None:
+    """Drive the ten open scenarios with two drivers and report; the same command again continues.
+
+    Exit code 1: a run has no result.
+    """
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    for driver in DRIVERS:
+        options = BatchOptions(
+            out=out / "r4",
+            agent=driver,
+            seed=seed,
+            workers=workers,
+            frames=driver == DRIVERS[0],
+            command=tuple(sys.argv),
+        )
+        with BatchDisplay(console) as display:
+            report = run_batch(options, display)
+        _stop_if_incomplete(report)
+
+    found = collect([out / "r4"])
+    for driver in DRIVERS:
+        print_summary(console, summarise(found, driver))
+    console.print(_comparison(found))
+    write_summary_csv(out / "r4" / "result_summary.csv", found.results)
+    _pictures(out, found)
+    _write_report(out, found)
+    console.print(f"report: {out / 'report.md'}", soft_wrap=True)
+
+
+def _stop_if_incomplete(report: BatchReport) -> None:
+    if not report.complete:
+        for outcome in report.voids:
+            typer.echo(f"error: {outcome.place.label}: {outcome.detail}", err=True)
+        raise typer.Exit(1)
+
+
+def _by_scenario(found: Collection) -> dict[str, dict[str, SceneResult]]:
+    table: dict[str, dict[str, SceneResult]] = {}
+    for driver in DRIVERS:
+        for result in found.of(driver):
+            table.setdefault(result.scenario, {})[driver] = result
+    return table
+
+
+def _comparison(found: Collection) -> Table:
+    table = Table(title="scenario by scenario", title_justify="left", title_style="bold")
+    table.add_column("scenario", no_wrap=True)
+    for driver in DRIVERS:
+        table.add_column(f"S {driver}", justify="right")
+        table.add_column("ended by")
+    for scenario, results in _by_scenario(found).items():
+        cells = []
+        for driver in DRIVERS:
+            score = results[driver].score
+            cells += [f"{score.score_composed:.2f}", score.termination_reason]
+        table.add_row(scenario, *cells)
+    return table
+
+
+def _pictures(out: Path, found: Collection) -> None:
+    runs = {result.group: result.path.parent for result in found.of(DRIVERS[0])}
+    write_contact_sheet(out / "contact_sheet.png", list(runs.values()))
+    write_reel(out / "video.mp4", [runs[family] for family in REEL])
+
+
+def _write_report(out: Path, found: Collection) -> None:
+    lines = [
+        "# DriveHierarchy demo",
+        "",
+        "Closed-loop driving (R4), suite `open`: ten scenarios on a real road network, driven on SUMO alone. "
+        "S = route x safety x efficiency of each run, 0 to 100. `expert` sees the whole world; `follower` follows its "
+        "route and ignores everybody.",
+        "",
+        "| scenario | " + " | ".join(f"S {driver} | ended by" for driver in DRIVERS) + " |",
+        "|---|" + "---:|---|" * len(DRIVERS),
+    ]
+    for scenario, results in _by_scenario(found).items():
+        scores = [results[driver].score for driver in DRIVERS]
+        cells = [f"{score.score_composed:.2f} | {score.termination_reason}" for score in scores]
+        lines.append(f"| {scenario} | " + " | ".join(cells) + " |")
+    lines.append("")
+    for driver in DRIVERS:
+        total = summarise(found, driver).total
+        interval = "" if total.interval is None else f" [{total.interval[0]:.2f}, {total.interval[1]:.2f}]"
+        lines.append(f"- `{driver}`: mean S {total.composed:.2f}{interval} over {total.scored} of {total.planned} runs")
+    lines += [
+        "",
+        "The decisive moment of every run of `expert`, and a [video](video.mp4) of four of them at double speed:",
+        "",
+        "![contact sheet](contact_sheet.png)",
+        "",
+        "Every number comes from the `scene_score.json` files below `r4/`; `r4/result_summary.csv` has them by family.",
+        "",
+    ]
+    partial = out / ".report.md.part"
+    partial.write_text("\n".join(lines), encoding="utf-8")
+    partial.replace(out / "report.md")
