@@ -13,7 +13,7 @@ from typing import Any
 import lm_eval
 import pytest
 import yaml
-from lm_eval.api.model import LM
+from lm_eval.api.model import LM, hash_args
 from lm_eval.tasks import TaskManager
 from PIL import Image
 
@@ -289,6 +289,25 @@ class TestRuns:
         assert max(map(len, lines)) < 8000
         names = [location.name for location in edition.documents("r2_1")[0]["images"]]
         assert found["samples"]["drivehierarchy_r2_1"][0]["arguments"][0][2] == {"visual": " ".join(names)}
+
+    def test_cache_keys_see_prompts_and_images(self, edition: Edition) -> None:
+        """`--use_cache` hashes the arguments of a request; it must neither fail nor decode."""
+        model = Answering(lambda document: "3")
+        manager = TaskManager(
+            include_path=str(FOLDER), include_defaults=False, metadata={"edition": str(edition.folder), **HF}
+        )
+        task = manager.load(["drivehierarchy_r2_1"])["tasks"]["drivehierarchy_r2_1"]
+        task.build_all_requests(
+            apply_chat_template=True, fewshot_as_multiturn=True, chat_template=model.apply_chat_template
+        )
+        # All six items ask the same question, so only their images differ.
+        assert len({request.args[0] for request in task.instances}) == 1
+        assert len({hash_args("generate_until", request.args) for request in task.instances}) == 6
+
+    def test_predict_only_keeps_the_replies(self, edition: Edition) -> None:
+        found = run(Answering(lambda document: "3"), edition, ["drivehierarchy_r1_1_b"], predict_only=True)
+        samples = found["samples"]["drivehierarchy_r1_1_b"]
+        assert {sample["resps"][0][0] for sample in samples} == {"3"}
 
     def test_blind_answers_stay_near_chance(self, edition: Edition) -> None:
         answer, known = baseline("prior", edition), stored(edition)
