@@ -10,12 +10,14 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import datasets
 from lm_eval.api.samplers import ContextSampler
 
-from drivehierarchy_data.editions import Edition, find_edition
+from drivehierarchy_data.editions import BUILD_COMMANDS, DATA_FOLDER, SAMPLE, Edition, edition_folder, find_edition
 from drivehierarchy_data.images import ImageSequence
 from drivehierarchy_data.items import references, truth
 from drivehierarchy_data.shards import ImageLocation
@@ -111,9 +113,22 @@ def load(
         )
     if task_named(task).kind == "text" and isinstance(judge := find_judge(), NoJudge):
         _log.warning("task %s and S_open will have no score: %s", task, judge.reason)
-    _log.info("task %s: %d items of edition %s in %s", task, len(documents), found.name, found.folder)
+    _tell_edition(found.name, found.folder)
     rows = [_row(document, found, len(documents), handling.placeholders) for document in documents]
     return {"test": datasets.Dataset.from_list(rows)}
+
+
+@cache
+def _tell_edition(name: str, folder: Path) -> None:
+    """Says once which data is used; aloud when it is the small sample, whose scores are no results."""
+    if folder == SAMPLE / DATA_FOLDER:
+        _log.warning(
+            "using the small sample of the sim edition in %s, which only shows that a set-up works; for results: %s",
+            folder,
+            BUILD_COMMANDS["sim"].format(folder=edition_folder("sim")).replace("--size mini", "--size full"),
+        )
+    else:
+        _log.info("using edition %s in %s", name, folder)
 
 
 def _row(document: Mapping[str, Any], edition: Edition, items: int, placeholders: bool) -> dict[str, Any]:
@@ -161,19 +176,31 @@ def images(document: Mapping[str, Any]) -> ImageSequence:
     )
 
 
-def official(responses: Sequence[Sequence[str | None]], documents: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+@dataclass(frozen=True, slots=True)
+class ScoredReply:
+    """What a filter hands on: an outcome, and the item of which edition it belongs to."""
+
+    outcome: Outcome
+    item: str
+    edition_hash: str
+
+    def __str__(self) -> str:
+        return str(self.outcome)
+
+
+def official(responses: Sequence[Sequence[str | None]], documents: Sequence[Mapping[str, Any]]) -> list[ScoredReply]:
     """Filter: every reply read and scored as the released evaluator does."""
     return _filter("official", responses, documents)
 
 
-def flexible(responses: Sequence[Sequence[str | None]], documents: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+def flexible(responses: Sequence[Sequence[str | None]], documents: Sequence[Mapping[str, Any]]) -> list[ScoredReply]:
     """Filter: every reply read as a fair reader would."""
     return _filter("flexible", responses, documents)
 
 
 def _filter(
     rule: ParseRule, responses: Sequence[Sequence[str | None]], documents: Sequence[Mapping[str, Any]]
-) -> list[Outcome]:
+) -> list[ScoredReply]:
     """Scores all replies of a task at once, so that the judge works in batches.
 
     Raises HarnessError when not one item was answered: lm-eval would leave the task out of its rank without a word.
@@ -185,7 +212,11 @@ def _filter(
             "see the log for the reasons and run the same command again"
         )
     judge = find_judge() if task_named(replies[0].task).kind == "text" else None
-    return outcomes(replies, rule, judge if isinstance(judge, LingoJudge) else None)
+    scored = outcomes(replies, rule, judge if isinstance(judge, LingoJudge) else None)
+    return [
+        ScoredReply(outcome, document["id"], document["edition_hash"])
+        for outcome, document in zip(scored, documents, strict=True)
+    ]
 
 
 def reply_to(document: Mapping[str, Any], response: str | None) -> Reply:
@@ -205,6 +236,16 @@ def reply_to(document: Mapping[str, Any], response: str | None) -> Reply:
     )
 
 
-def results(document: Mapping[str, Any], outcomes: Sequence[Outcome]) -> dict[str, float]:
-    """Metrics of one item under one rule; see `Outcome.metrics`."""
-    return outcomes[0].metrics(task_named(document["task"]))
+def results(document: Mapping[str, Any], replies: Sequence[ScoredReply]) -> dict[str, float]:
+    """Metrics of one item under one rule; see `Outcome.metrics`.
+
+    Raises HarnessError when the reply was given to a prompt of another edition: lm-eval's request cache does not know
+    which edition its prompts are of.
+    """
+    reply = replies[0]
+    if (reply.item, reply.edition_hash) != (document["id"], document["edition_hash"]):
+        raise HarnessError(
+            f"the requests of task {document['task']} come from a cache of another edition; "
+            "run again with --cache_requests refresh, or without it"
+        )
+    return reply.outcome.metrics(task_named(document["task"]))

@@ -29,6 +29,7 @@ from lm_eval_drivehierarchy.judge import JudgeQuestion, JudgeRule, LingoJudge
 from lm_eval_drivehierarchy.reply_files import ReplySet, TaskReplies
 from lm_eval_drivehierarchy.tasks import LM_EVAL_GROUP, RANKS, TASKS, rank_group, tasks_of_rank
 from lm_eval_drivehierarchy.tasks import task as task_named
+from tests import tiny_edition
 
 FOLDER = Path(__file__).parents[2] / "tasks"
 HF = {"pretrained": "some/model"}
@@ -151,6 +152,18 @@ class TestLoad:
         write_manifest(tmp_path, "sim", {})
         with pytest.raises(DataError, match="has no test items of task 'r1_1_a'"):
             load(task="r1_1_a", edition=str(tmp_path))
+
+    def test_the_sample_is_not_taken_for_results(
+        self, edition: Edition, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.setattr("drivehierarchy_data.editions.SAMPLE", edition.folder.parent)
+        monkeypatch.setattr(harness, "SAMPLE", edition.folder.parent)
+        harness._tell_edition.cache_clear()
+        for _ in range(2):
+            load(task="r1_1_a")
+        told = [record.getMessage() for record in caplog.records if "small sample" in record.getMessage()]
+        assert len(told) == 1
+        assert "drivehierarchy data build --edition sim --size full --out" in told[0]
 
     def test_a_missing_judge_is_told_at_the_start(self, edition: Edition, caplog: pytest.LogCaptureFixture) -> None:
         with caplog.at_level(logging.WARNING):
@@ -303,6 +316,18 @@ class TestRuns:
         # All six items ask the same question, so only their images differ.
         assert len({request.args[0] for request in task.instances}) == 1
         assert len({hash_args("generate_until", request.args) for request in task.instances}) == 6
+
+    def test_requests_cached_from_another_edition_are_refused(
+        self, edition: Edition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path / "cache"))
+        other = tiny_edition.build(tmp_path / "other", items_per_task=5)
+        model = Answering(lambda document: "3")
+        run(model, edition, ["drivehierarchy_r1_1_b"], cache_requests=True)
+        again = run(model, edition, ["drivehierarchy_r1_1_b"], cache_requests=True)
+        assert again["results"]["drivehierarchy_r1_1_b"]["strict,official"] == 1.0
+        with pytest.raises(HarnessError, match=r"come from a cache of another edition; .* --cache_requests refresh"):
+            run(model, other, ["drivehierarchy_r1_1_b"], cache_requests=True, limit=5)
 
     def test_predict_only_keeps_the_replies(self, edition: Edition) -> None:
         found = run(Answering(lambda document: "3"), edition, ["drivehierarchy_r1_1_b"], predict_only=True)
