@@ -92,7 +92,7 @@ def collect(folders: Sequence[Path]) -> Collection:
 
 
 def _model_folders(folder: Path) -> Iterator[Path]:
-    if (folder / MANIFEST_FILE).exists():
+    if (folder / MANIFEST_FILE).exists() or any(folder.glob(f"*/*/{SCORE_FILE}")):
         yield folder
         return
     for child in sorted(folder.iterdir()):
@@ -104,7 +104,7 @@ def _collect_model(folder: Path, collection: Collection, seen: dict[tuple[str, s
     manifest: Manifest | None = None
     if (folder / MANIFEST_FILE).exists():
         manifest = read_manifest(folder / MANIFEST_FILE)
-    model = manifest.model if manifest is not None else folder.name
+    model = manifest.model if manifest is not None else folder.resolve().name
     planned = collection.planned.setdefault(model, set())
     if manifest is not None:
         planned |= {
