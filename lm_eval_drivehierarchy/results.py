@@ -142,7 +142,6 @@ class ClosedLoopResult(_Record):
     """Planned runs without a valid result, as "family/scenario (repeat k)"."""
     void: dict[str, int] = Field(default_factory=dict)
     """Attempts that ended for a reason that is not the model's, by kind; never averaged."""
-    notes: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _unique(self) -> ClosedLoopResult:

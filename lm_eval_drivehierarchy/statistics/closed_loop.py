@@ -15,6 +15,7 @@ from scipy import stats
 
 from lm_eval_drivehierarchy.statistics.bootstrap import LEVEL, REPLICATES, weighted_estimates
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
+from lm_eval_drivehierarchy.statistics.paired import Comparison, compare
 from lm_eval_drivehierarchy.statistics.scenes import SceneSums
 
 
@@ -49,13 +50,13 @@ def closed_loop_estimates(
     if not np.isfinite(values).all():
         raise ValueError("NaN or infinite episode score: void episodes must be excluded first")
     repeats: dict[tuple[str, str], list[float]] = {}
-    for scenario, family, value in zip(scenarios, families, values, strict=True):
-        repeats.setdefault((family, scenario), []).append(float(value))
+    for scenario, family, value in zip(scenarios, families, values.tolist(), strict=True):
+        repeats.setdefault((family, scenario), []).append(value)
     by_family: dict[str, list[list[float]]] = {}
     for (family, _), episodes in sorted(repeats.items()):
         by_family.setdefault(family, []).append(episodes)
 
-    means = {key: float(np.mean(episodes)) for key, episodes in repeats.items()}
+    means = _scenario_means(list(zip(families, scenarios, values.tolist(), strict=True)))
     keys = sorted(means)
     sums = SceneSums.of_items(
         [family for family, _ in keys], [f"{family}/{scenario}" for family, scenario in keys], [means[k] for k in keys]
@@ -74,6 +75,41 @@ def closed_loop_estimates(
         {family: _count_episodes(estimates[family], sum(map(len, runs))) for family, runs in by_family.items()},
         *_over_repeats(by_family, overall.value, values.size, level),
     )
+
+
+def compare_closed_loop(
+    first: Sequence[tuple[str, str, float]],
+    second: Sequence[tuple[str, str, float]],
+    *,
+    level: float = LEVEL,
+    replicates: int = REPLICATES,
+    seed: int = 0,
+) -> dict[str, Comparison]:
+    """Second model minus first on the scenarios that both drove: {"R4": …}, and each family that allows it.
+
+    Arguments are (family, scenario, score) of every scored episode; repeats are averaged before scenarios are paired.
+    Empty when no scenario is common.
+    """
+    before, after = _scenario_means(first), _scenario_means(second)
+    common = sorted(before.keys() & after.keys())
+    if not common:
+        return {}
+    families = [family for family, _ in common]
+    scenarios = [f"{family}/{scenario}" for family, scenario in common]
+    differences = [after[key] - before[key] for key in common]
+    shape: dict[str, Any] = {"level": level, "replicates": replicates, "seed": seed}
+    names = sorted(set(families))
+    if len(names) == len(common):
+        return compare(["R4"] * len(common), scenarios, differences, {"R4": {"R4": 1.0}}, **shape)
+    found = compare(families, scenarios, differences, {"R4": {name: 1 / len(names) for name in names}}, **shape)
+    return found | compare(families, scenarios, differences, {name: {name: 1.0} for name in names}, **shape)
+
+
+def _scenario_means(episodes: Sequence[tuple[str, str, float]]) -> dict[tuple[str, str], float]:
+    found: dict[tuple[str, str], list[float]] = {}
+    for family, scenario, score in episodes:
+        found.setdefault((family, scenario), []).append(score)
+    return {key: float(np.mean(scores)) for key, scores in found.items()}
 
 
 def _count_episodes(estimate: Estimate, episodes: int) -> Estimate:

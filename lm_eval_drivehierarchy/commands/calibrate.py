@@ -1,0 +1,170 @@
+"""`drivehierarchy calibrate`: weights of a pool of models, and how much the ranking hangs on them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from drivehierarchy_gym.runner.records import write_json
+from lm_eval_drivehierarchy import caveats
+from lm_eval_drivehierarchy.calibration import Calibration, CalibrationError, Scheme, Stability, calibrate, stability
+from lm_eval_drivehierarchy.commands.options import RULE_HELP, parse_rule
+from lm_eval_drivehierarchy.paper_tables import paper_tables
+from lm_eval_drivehierarchy.pools import common_tasks, read_pool
+from lm_eval_drivehierarchy.tasks import RANK_BUDGETS, TASKS, TASKS_BY_ID
+
+PAPER_BUDGETS = ",".join(f"{share:g}" for share in RANK_BUDGETS.values())
+PAPER_POOL = "the paper's 15 models (arXiv:2609.31814, Table 1)"
+
+
+def calibrate_command(
+    pool: Annotated[
+        list[str] | None,
+        typer.Argument(help="Tables (.csv, .json) or results of models; default: the paper's 15 models."),
+    ] = None,
+    with_paper: Annotated[bool, typer.Option("--with-paper", help="Add the paper's models to the pool.")] = False,
+    rule: Annotated[str, typer.Option(help=RULE_HELP)] = "official",
+    budgets: Annotated[str, typer.Option(help="Shares of R1, R2, R3 in S_open.")] = PAPER_BUDGETS,
+    same: Annotated[float, typer.Option(help="Penalty on redundancy within a rank.")] = 1.0,
+    cross: Annotated[float, typer.Option(help="Penalty on redundancy across ranks.")] = 0.35,
+    gamma: Annotated[float, typer.Option(help="Exponent on positive correlations.")] = 2.0,
+    bootstrap: Annotated[int, typer.Option(min=20, help="Resampled pools.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON and nothing else.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Also write the JSON to this file.")] = None,
+) -> None:
+    """Estimate task weights from a pool of models (Appendix F) and show how stable weights and ranking are.
+
+    The frozen weights of S_open never change; this shows what another pool or another choice would give.
+    """
+    chosen = parse_rule(rule)
+    scores = read_pool(pool, chosen) if pool else {}
+    if with_paper or not pool:
+        for model, row in paper_tables().open_scores().items():
+            if model in scores:
+                raise CalibrationError(
+                    f"model {model!r} is in the pool and in the paper; rename one or drop --with-paper"
+                )
+            scores[model] = row
+    tasks = common_tasks(scores)
+    if not tasks:
+        raise CalibrationError("the models of this pool have no task in common")
+    scheme = Scheme(_budgets(budgets), same, cross, gamma)
+    found = calibrate(scores, tasks, scheme)
+    complete = len(tasks) == len(TASKS)
+    frozen = {task.id: task.weight for task in TASKS}
+    stable = stability(
+        scores, tasks, scheme=scheme, reference=frozen if complete else None, replicates=bootstrap, seed=seed
+    )
+    source = PAPER_POOL if not pool else ", ".join(pool) + (f" and {PAPER_POOL}" if with_paper else "")
+    record = as_record(found, stable, source)
+    if out is not None:
+        write_json(out, record)
+    if as_json:
+        typer.echo(json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False))
+        return
+    _print(found, stable, source, complete, Console())
+    if out is not None:
+        typer.echo(f"written: {out}")
+
+
+def as_record(found: Calibration, stable: Stability, source: str) -> dict[str, Any]:
+    """Calibration and stability as plain JSON types."""
+    return {
+        "provenance": {
+            "pool": source,
+            "models": list(found.models),
+            "method": "arXiv:2609.31814, Appendix F, Eq. 21-25",
+            "scheme": {
+                "budgets": {f"R{rank}": share for rank, share in found.scheme.budgets.items()},
+                "same": found.scheme.same,
+                "cross": found.scheme.cross,
+                "gamma": found.scheme.gamma,
+            },
+        },
+        "weights": found.weights,
+        "load": dict(zip(found.tasks, found.load.tolist(), strict=True)),
+        "uniqueness": dict(zip(found.tasks, found.uniqueness.tolist(), strict=True)),
+        "correlations": {
+            task: dict(zip(found.tasks, row, strict=True))
+            for task, row in zip(found.tasks, found.correlations.tolist(), strict=True)
+        },
+        "stability": {
+            "reference": asdict(stable.reference),
+            "alternatives": [asdict(alternative) for alternative in stable.alternatives],
+            "leave_one_out": stable.leave_one_out,
+            "bootstrap": {task: asdict(estimate) for task, estimate in stable.bootstrap.items()},
+            "undefined_replicates": stable.undefined_replicates,
+            "place_range": {model: list(places) for model, places in stable.place_range.items()},
+            "bootstrap_places": {model: list(places) for model, places in stable.bootstrap_places.items()},
+        },
+    }
+
+
+def _print(found: Calibration, stable: Stability, source: str, complete: bool, console: Console) -> None:
+    console.print(f"Pool: {escape(source)}; {len(found.models)} models, {len(found.tasks)} tasks\n")
+    columns = ["task", "", "load", "weight", "95 % over pools", "leave one out"]
+    weights = Table(*columns, *(["frozen"] if complete else []), title="Weights", title_justify="left")
+    for column in range(2, len(weights.columns)):
+        weights.columns[column].justify = "right"
+    for task, load in zip(found.tasks, found.load, strict=True):
+        estimate = stable.bootstrap[task]
+        interval = f"{estimate.low:.3f} to {estimate.high:.3f}" if estimate.low is not None else "undefined"
+        others = [row[task] for row in stable.leave_one_out.values()]
+        span = f"{min(others):.3f} to {max(others):.3f}" if others else "undefined"
+        row = [task, TASKS_BY_ID[task].title, f"{load:.2f}", f"{found.weights[task]:.3f}", interval, span]
+        weights.add_row(*row, *([f"{TASKS_BY_ID[task].weight:.3f}"] if complete else []))
+    console.print(weights)
+    first = stable.bootstrap[found.tasks[0]]
+    if first.low is None:
+        console.print(f"No bootstrap over pools: {first.reason}")
+
+    reference = "frozen weights" if complete else "weights of this pool"
+    places = Table("model", "S_open", "place", "any choice below", "95 % over pools", title=f"Places by {reference}")
+    places.title_justify = "left"
+    for column in range(1, 5):
+        places.columns[column].justify = "right"
+    for model in sorted(found.models, key=lambda name: stable.reference.places[name]):
+        low, high = stable.place_range[model]
+        drawn = stable.bootstrap_places.get(model)
+        places.add_row(
+            escape(model),
+            f"{stable.reference.open_scores[model]:.2f}",
+            f"{stable.reference.places[model]:g}",
+            f"{low:g}" if low == high else f"{low:g} to {high:g}",
+            "undefined"
+            if drawn is None
+            else f"{drawn[0]:g}"
+            if drawn[0] == drawn[1]
+            else f"{drawn[0]:g} to {drawn[1]:g}",
+        )
+    console.print(places)
+
+    choices = Table("weights", "Kendall's tau", "models that move (place there)", title="Other choices")
+    choices.title_justify = "left"
+    choices.columns[1].justify = "right"
+    for alternative in stable.alternatives:
+        moved = sorted(alternative.moved.items(), key=lambda entry: -abs(entry[1][1] - entry[1][0]))
+        shown = ", ".join(f"{escape(model)} {before:g}→{after:g}" for model, (before, after) in moved[:4])
+        more = f" and {len(moved) - 4} more" if len(moved) > 4 else ""
+        tau = "undefined" if alternative.kendall_tau is None else f"{alternative.kendall_tau:.3f}"
+        choices.add_row(escape(alternative.name), tau, shown + more or "none")
+    console.print(choices)
+    console.print(caveats.OPEN_SCORE)
+
+
+def _budgets(text: str) -> dict[int, float]:
+    try:
+        shares = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise CalibrationError(f"--budgets {text!r}: three numbers with commas, such as 0.3,0.3,0.4") from None
+    if len(shares) != len(RANK_BUDGETS):
+        raise CalibrationError(f"--budgets {text!r} names {len(shares)} shares; R1, R2 and R3 need one each")
+    return dict(zip(RANK_BUDGETS, shares, strict=True))

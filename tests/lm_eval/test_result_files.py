@@ -1,0 +1,222 @@
+import json
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from drivehierarchy_gym.errors import DriveHierarchyError
+from drivehierarchy_gym.runner.manifest import open_manifest
+from drivehierarchy_gym.scenarios.schema import Family
+from lm_eval_drivehierarchy.result_files import closed_loop_result, read_all, read_place
+from lm_eval_drivehierarchy.results import ResultsError
+from lm_eval_drivehierarchy.tasks import TASKS
+
+from .made_results import model
+
+FAMILIES = get_args(Family)
+EVALUATOR = {"version": "0.1.0", "hash": "9e", "sumo": "1.28.0"}
+
+
+def scene_score(scenario: str, family: str, route: float, *, ended: str = "destination_reached") -> dict:
+    """A consistent record, as the evaluator writes it."""
+    safety, efficiency = 0.2 if ended == "collision_vehicle" else 1.0, 0.9
+    return {
+        "scene_id": scenario,
+        "status": "Completed" if route == 100 else "Failed",
+        "termination_reason": ended,
+        "score_route": route,
+        "score_safety": safety,
+        "score_efficiency": efficiency,
+        "score_penalty": round(safety * efficiency, 6),
+        "score_composed": round(route * safety * efficiency, 6),
+        "events": [{"type": ended, "time": 3.0, "penalty_multiplier": safety}, {"type": "red_light", "time": 1.0}],
+        "meta": {
+            "route_length_m": 100.0,
+            "completed_distance_m": route,
+            "lane_keep_penalty": 1.0,
+            "distance_efficiency": efficiency,
+            "time_efficiency": efficiency,
+        },
+        "extra": {"family": family, "suite": "open", "decisions": 40, "agent_faults": {"timeout": 2, "exception": 1}},
+    }
+
+
+def write_run(root: Path, name: str = "driver", *, missing: bool = False, manifest: bool = True) -> Path:
+    folder = root / name
+    planned = {family: [f"{family}_01"] for family in FAMILIES}
+    if manifest:
+        settings = {
+            "evaluator": EVALUATOR, "suite_hash": "5f0c", "suite": "open", "agent": "follower", "agent_options": {},
+            "environment": {"backend": "sumo", "prompt_file": None}, "seed": 3,
+        }  # fmt: skip
+        open_manifest(folder, name, settings, planned, 1, ["drivehierarchy", "r4", "run"])
+    for number, family in enumerate(FAMILIES[:-1] if missing else FAMILIES):
+        place = folder / family / f"{family}_01"
+        place.mkdir(parents=True)
+        ended = "collision_vehicle" if number == 0 else "destination_reached"
+        record = scene_score(f"{family}_01", family, 100.0 if number else 50.0, ended=ended)
+        record["extra"]["evaluator"] = EVALUATOR
+        if not manifest:
+            record["extra"] = {}
+        (place / "scene_score.json").write_text(json.dumps(record), encoding="utf-8")
+    return folder
+
+
+class TestClosedLoop:
+    def test_every_number_comes_from_the_files(self, tmp_path: Path) -> None:
+        (found,) = read_place(write_run(tmp_path))
+        run = found.closed_loop
+        assert (found.model, run.suite, run.suite_hash, run.planned) == ("driver", "open", "5f0c", 10)
+        assert run.evaluator == "version 0.1.0, hash 9e, SUMO 1.28.0"
+        assert run.settings == {"agent": "follower", "backend": "sumo", "seed": 3}
+        assert not run.partial
+        first = run.episodes[0]
+        assert (first.family, first.score, first.route, first.safety) == (FAMILIES[0], 9.0, 50.0, 0.2)
+        assert (first.termination, first.events) == ("collision_vehicle", ("collision_vehicle", "red_light"))
+        assert (first.decisions, first.faults) == (40, 3)
+        assert found.r4() == pytest.approx((9.0 + 9 * 90.0) / 10)
+        assert len(found.files) == 11
+        assert found.versions["eclipse-sumo"]
+
+    def test_a_missing_run_is_named(self, tmp_path: Path) -> None:
+        (found,) = read_place(write_run(tmp_path, missing=True))
+        assert found.closed_loop.partial
+        assert found.closed_loop.missing == ("10_roundabout/10_roundabout_01 (repeat 0)",)
+
+    def test_a_root_of_several_models_and_a_tree_of_the_release(self, tmp_path: Path) -> None:
+        write_run(tmp_path, "one")
+        write_run(tmp_path, "two", manifest=False)
+        found = read_place(tmp_path)
+        assert [result.model for result in found] == ["one", "two"]
+        assert found[1].closed_loop.evaluator == "the release's evaluator"
+        assert found[1].closed_loop.episodes[0].family == FAMILIES[0]
+        assert closed_loop_result(tmp_path / "two").r4() == found[0].r4()
+
+    def test_a_damaged_score_is_left_out_and_named(self, tmp_path: Path) -> None:
+        folder = write_run(tmp_path)
+        (folder / FAMILIES[1] / f"{FAMILIES[1]}_01" / "scene_score.json").write_text('{"scene_id": ', encoding="utf-8")
+        (found,) = read_place(folder)
+        assert len(found.closed_loop.episodes) == 9
+        assert any("damaged" in note for note in found.notes)
+
+
+class TestScoreFiles:
+    def test_ours_comes_back_whole(self, tmp_path: Path) -> None:
+        mine = model("mine", 1)
+        path = tmp_path / "evaluation" / "final_score.json"
+        path.parent.mkdir()
+        record = {"overall": 1.0, "per_file": {}, "drivehierarchy": {"result": mine.model_dump(mode="json")}}
+        path.write_text(json.dumps(record), encoding="utf-8")
+        (found,) = read_place(tmp_path)
+        assert found.tasks == mine.tasks
+        assert found.files[-1].path == str(path)
+
+    def test_the_release_s_own_has_means_and_says_what_it_lacks(self, tmp_path: Path) -> None:
+        path = tmp_path / "some_model" / "evaluation" / "final_score.json"
+        path.parent.mkdir(parents=True)
+        summary = {"n": 1000, "parse_fail": 20, "mean": 62.5, "p50": 100.0, "p90": 100.0}
+        record = {"overall": 62.5, "per_task": {}, "per_file": {"R3_1_Outcome_Prediction_pred.jsonl": summary}}
+        path.write_text(json.dumps(record), encoding="utf-8")
+        (found,) = read_place(tmp_path)
+        assert found.model == "some_model"
+        scored = found.tasks["r3_1"]
+        assert (scored.n, scored.rules["official"].score, scored.rules["official"].parse_fail) == (1000, 62.5, 0.02)
+        assert "flexible" not in scored.rules
+        assert found.open_loop("official").tasks["r3_1"].low is None
+        assert "no items" in found.notes[0]
+
+    def test_an_unknown_question_file_is_refused(self, tmp_path: Path) -> None:
+        path = tmp_path / "final_score.json"
+        path.write_text(json.dumps({"per_file": {"R9_Nothing": {"n": 1, "mean": 1}}}), encoding="utf-8")
+        with pytest.raises(ResultsError, match="R9_Nothing: no task"):
+            read_place(path)
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("{", "cannot be read as JSON"),
+            ("[]", "holds list"),
+            ("{}", "none of the known kinds"),
+            ('{"model": "m", "tasks": {"r1_1_a": {"task": "r1_1_a", "n": 1, "rules": {}}}}', "tasks.r1_1_a.rules"),
+            ('{"drivehierarchy": {}}', "not the scores of a model"),
+        ],
+    )
+    def test_other_files_are_refused_naming_the_place(self, tmp_path: Path, content: str, message: str) -> None:
+        path = tmp_path / "x.json"
+        path.write_text(content, encoding="utf-8")
+        with pytest.raises(ResultsError, match=message) as caught:
+            read_place(path)
+        assert str(path) in str(caught.value)
+
+
+class TestLmEval:
+    @staticmethod
+    def summary(path: Path, tasks: dict[str, float], *, limit: int | None = None) -> None:
+        rows, counts = {}, {}
+        for task in TASKS:
+            if task.id in tasks:
+                rows[task.lm_eval_name] = {
+                    "alias": task.lm_eval_name, "score,official": tasks[task.id], "score_stderr,official": 1.5,
+                    "score,flexible": tasks[task.id] + 2, "score_stderr,flexible": "N/A", "parse_fail,official": 0.1,
+                    "strict,flexible": 0.9, "missing,official": 0.05,
+                }  # fmt: skip
+                counts[task.lm_eval_name] = {"original": 200, "effective": limit or 200}
+        record = {
+            "results": rows, "n-samples": counts, "versions": {task.lm_eval_name: 1.0 for task in TASKS},
+            "config": {"limit": limit, "gen_kwargs": None}, "model_name": "vlm", "lm_eval_version": "0.4.13",
+        }  # fmt: skip
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(record), encoding="utf-8")
+
+    def test_summaries_without_samples(self, tmp_path: Path) -> None:
+        self.summary(tmp_path / "vlm" / "results_2026-01-01T00-00-00.json", {"r1_1_a": 60.0, "r3_1": 40.0})
+        self.summary(tmp_path / "vlm" / "results_2026-01-02T00-00-00.json", {"r3_1": 45.0}, limit=20)
+        (found,) = read_place(tmp_path)
+        assert found.model == "vlm"
+        scored = found.tasks["r1_1_a"]
+        assert (scored.n, scored.expected, scored.version) == (190, 200, "1.0")
+        assert scored.rules["official"].stderr == 1.5
+        assert scored.rules["flexible"].stderr is None
+        assert found.tasks["r3_1"].rules["official"].score == 45.0
+        assert found.tasks["r3_1"].partial
+        assert found.protocol["limit"] == 20
+
+    def test_a_run_of_other_tasks_is_refused(self, tmp_path: Path) -> None:
+        self.summary(tmp_path / "results_2026-01-01T00-00-00.json", {})
+        with pytest.raises(ResultsError, match="no result of a DriveHierarchy task"):
+            read_place(tmp_path)
+
+
+class TestPlaces:
+    def test_one_model_from_two_places_and_a_new_name(self, tmp_path: Path) -> None:
+        mine = model("driver", 1, driving=None)
+        path = tmp_path / "open.json"
+        path.write_text(mine.model_dump_json(), encoding="utf-8")
+        folder = write_run(tmp_path / "r4")
+        (joined,) = read_all([str(path), str(folder)])
+        assert joined.closed_loop is not None
+        assert len(joined.tasks) == 14
+        apart = read_all([str(path), f"other={folder}"])
+        assert [result.model for result in apart] == ["driver", "other"]
+
+    def test_a_folder_that_holds_both(self, tmp_path: Path) -> None:
+        path = tmp_path / "run" / "open" / "evaluation" / "final_score.json"
+        path.parent.mkdir(parents=True)
+        mine = model("driver", 1, driving=None).model_dump(mode="json")
+        path.write_text(json.dumps({"drivehierarchy": {"result": mine}}), encoding="utf-8")
+        write_run(tmp_path / "run" / "r4")
+        (joined,) = read_all([str(tmp_path / "run")])
+        assert joined.closed_loop is not None
+        assert joined.tasks
+
+    def test_one_name_for_several_models_is_refused(self, tmp_path: Path) -> None:
+        write_run(tmp_path, "one")
+        write_run(tmp_path, "two")
+        with pytest.raises(ResultsError, match="holds 2 models"):
+            read_all([f"x={tmp_path}"])
+
+    def test_nothing_there(self, tmp_path: Path) -> None:
+        with pytest.raises(ResultsError, match="no such file"):
+            read_all([str(tmp_path / "none")])
+        with pytest.raises(DriveHierarchyError, match=r"no results below it.*final_score\.json"):
+            read_all([str(tmp_path)])
