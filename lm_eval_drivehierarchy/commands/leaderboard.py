@@ -1,0 +1,47 @@
+"""`drivehierarchy leaderboard`: many results on one sortable page, incomplete ones refused with the reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from lm_eval_drivehierarchy.commands.options import RULE_HELP, parse_rule
+from lm_eval_drivehierarchy.commands.report import RUNS_HELP
+from lm_eval_drivehierarchy.leaderboard import leaderboard, page
+from lm_eval_drivehierarchy.report.files import write_bytes
+from lm_eval_drivehierarchy.report.html import html
+from lm_eval_drivehierarchy.result_files import read_all
+
+
+def leaderboard_command(
+    runs: Annotated[list[str], typer.Argument(help=RUNS_HELP)],
+    out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("leaderboard.html"),
+    rule: Annotated[str, typer.Option(help=RULE_HELP)] = "official",
+    r4: Annotated[bool, typer.Option(help="Require complete R4 results.")] = True,
+    title: Annotated[str, typer.Option(help="Title of the page.")] = "DriveHierarchy leaderboard",
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+) -> None:
+    """Rank complete submissions on one page. Models that no paired test tells apart share a place.
+
+    Exit code 1 when a submission was refused; the page and the terminal say what each one lacks.
+    """
+    board = leaderboard(read_all(runs), rule=parse_rule(rule), closed_loop=r4, seed=seed)
+    write_bytes(out, html(page(board, title)).encode())
+    console = Console()
+    table = Table("place", "model", "S_open", "R4", box=box.SIMPLE)
+    for entry in board.entries:
+        closed = entry.closed_loop.overall.format() if entry.closed_loop else ""
+        table.add_row(str(entry.place), escape(entry.result.model), entry.open_loop[board.rule].open.format(), closed)
+    console.print(table)
+    for refusal in board.refused:
+        for reason in refusal.reasons:
+            console.print(f"[red]not ranked[/] {escape(refusal.model)}: {escape(reason)}")
+    typer.echo(f"leaderboard: {out}")
+    if board.refused:
+        raise typer.Exit(1)

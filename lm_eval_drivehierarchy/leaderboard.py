@@ -1,0 +1,230 @@
+"""Many models on one page: what a submission needs, who is admitted, and places that respect ties."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lm_eval_drivehierarchy import caveats
+from lm_eval_drivehierarchy.comparability import protocol_differences, refusals
+from lm_eval_drivehierarchy.parsing.parsed import PARSE_RULES, ParseRule
+from lm_eval_drivehierarchy.report.analysis import pair_of
+from lm_eval_drivehierarchy.report.document import Block, Cell, Document, Note, Section, Text, table
+from lm_eval_drivehierarchy.results import ModelResult, ResultsError
+from lm_eval_drivehierarchy.statistics.closed_loop import ClosedLoopEstimates
+from lm_eval_drivehierarchy.statistics.open_loop import OpenLoopEstimates
+from lm_eval_drivehierarchy.tasks import RANKS, TASKS
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An admitted model. Its place by a score is one more than the number of models that are better by a paired test
+    (or, without common items, by an interval that excludes zero), so ties share places."""
+
+    result: ModelResult
+    open_loop: dict[ParseRule, OpenLoopEstimates]
+    closed_loop: ClosedLoopEstimates | None
+    place: int
+    r4_place: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A submission that is not ranked, with every reason."""
+
+    model: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaderboard:
+    rule: ParseRule
+    entries: tuple[Entry, ...]
+    """By place, then by score."""
+    refused: tuple[Refusal, ...]
+
+
+def check_submission(model: ModelResult, *, closed_loop: bool = True) -> list[str]:
+    """Every reason why a result is no complete submission; empty when it is one.
+
+    Complete: all fourteen tasks under both rules, every item of a named edition, and, if `closed_loop`, every planned
+    R4 run of a named suite.
+    """
+    reasons = []
+    missing = [task.id for task in TASKS if task.id not in model.tasks]
+    if missing:
+        why = [f"{task} ({model.absent[task]})" if task in model.absent else task for task in missing]
+        reasons.append(f"no score for {', '.join(why)}")
+    for task, result in model.tasks.items():
+        absent = [rule for rule in PARSE_RULES if rule not in result.rules]
+        if absent:
+            reasons.append(f"{task} is not scored under the rule {' and '.join(absent)}")
+        if result.n is None or result.expected is None:
+            reasons.append(f"{task} does not say how many items were scored and how many there are")
+        elif result.partial:
+            reasons.append(f"{task} is partial: {result.n} of {result.expected} items")
+    if model.tasks and (model.edition is None or model.edition_hash is None):
+        reasons.append("the edition of the data and its hash are not named")
+    run = model.closed_loop
+    if closed_loop and run is None:
+        reasons.append("no R4 result")
+    elif closed_loop and run is not None:
+        if run.suite is None or run.suite_hash is None:
+            reasons.append("the R4 suite and its hash are not named")
+        if run.partial:
+            some = ", ".join(run.missing[:3]) + (", …" if len(run.missing) > 3 else "")
+            reasons.append(f"R4 is partial: {len(run.episodes)} of {run.planned} runs ({some} missing)")
+    return reasons
+
+
+def leaderboard(
+    models: Sequence[ModelResult], *, rule: ParseRule = "official", closed_loop: bool = True, seed: int = 0
+) -> Leaderboard:
+    """Admit complete submissions that agree with the first admitted one in edition, suite, scorers and protocol.
+
+    Raises ResultsError when two submissions have one name.
+    """
+    names = [model.model for model in models]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ResultsError(f"two submissions are called {twice[0]!r}; give one another name, as in NEWNAME=PATH")
+    admitted: list[ModelResult] = []
+    refused = []
+    for model in models:
+        reasons = check_submission(model, closed_loop=closed_loop)
+        if admitted and not reasons:
+            both = [admitted[0], model]
+            reasons = [
+                f"not as {admitted[0].model}: {reason}" for reason in refusals(both) + protocol_differences(both)
+            ]
+        if reasons:
+            refused.append(Refusal(model.model, tuple(reasons)))
+        else:
+            admitted.append(model)
+    places = _places(admitted, rule, seed)
+    entries = [
+        Entry(
+            result=model,
+            open_loop={each: model.open_loop(each, seed=seed) for each in model.rules()},
+            closed_loop=model.closed_loop.estimates() if model.closed_loop and model.closed_loop.episodes else None,
+            place=1 + places[model.model, "open"],
+            r4_place=1 + places[model.model, "R4"] if closed_loop else None,
+        )
+        for model in admitted
+    ]
+    entries.sort(key=lambda entry: (entry.place, -(entry.open_loop[rule].open.value or 0.0), entry.result.model))
+    return Leaderboard(rule, tuple(entries), tuple(refused))
+
+
+def _places(models: Sequence[ModelResult], rule: ParseRule, seed: int) -> dict[tuple[str, str], int]:
+    """(model, "open" or "R4") -> number of models that are better."""
+    better = {(model.model, score): 0 for model in models for score in ("open", "R4")}
+    for index, first in enumerate(models):
+        for second in models[index + 1 :]:
+            pair = pair_of(first, second, rule, seed=seed)
+            for score in ("open", "R4"):
+                comparison = pair.results.get(score) if pair is not None else None
+                if comparison is not None and comparison.verdict != "tie":
+                    loser = first if comparison.verdict == "better" else second
+                    better[loser.model, score] += 1
+    return better
+
+
+# --- the page --------------------------------------------------------------------------------------------------------
+
+
+def page(board: Leaderboard, title: str = "DriveHierarchy leaderboard") -> Document:
+    """The board as a page whose tables sort by any column."""
+    sections = [Section("Ranking", tuple(_ranking(board)))]
+    if board.entries:
+        sections.append(Section("Tasks", (_task_table(board),)))
+    if any(entry.closed_loop for entry in board.entries):
+        sections.append(Section("R4 families", (_family_table(board),)))
+    if board.refused:
+        sections.append(Section("Not ranked", tuple(_refused(board))))
+    if board.entries:
+        sections.append(Section("Protocol", (_protocol(board),)))
+    counts = f"{len(board.entries)} models ranked, {len(board.refused)} not"
+    lead = f"{counts}; parsing rule {board.rule}. Click a column's head to sort."
+    return Document(title, lead, tuple(sections))
+
+
+def _ranking(board: Leaderboard) -> list[Block]:
+    if not board.entries:
+        return [Text("No submission could be ranked.")]
+    rows = []
+    for entry in board.entries:
+        own = entry.open_loop[board.rule]
+        other = next((entry.open_loop[rule] for rule in PARSE_RULES if rule != board.rule), None)
+        rows.append(
+            [
+                Cell(entry.result.model),
+                Cell(str(entry.place), entry.place),
+                Cell(own.open.format(), own.open.value),
+                Cell(other.open.format(), other.open.value) if other else Cell("", mark="missing"),
+                *(Cell(own.ranks[rank].format(), own.ranks[rank].value) for rank in RANKS),
+                *_r4_cells(entry),
+            ]
+        )
+    other_rule = next(rule for rule in PARSE_RULES if rule != board.rule)
+    columns = (
+        "model", "place", "S_open", f"S_open, {other_rule}", *(f"R{rank}" for rank in RANKS), "R4", "place by R4",
+    )  # fmt: skip
+    return [
+        table("ranking", "Scores 0-100 with 95 % intervals", columns, rows),
+        Note(
+            "Models that no paired test tells apart share a place, so the order within a place says nothing. A place "
+            "is one more than the number of models that are better."
+        ),
+        Note(caveats.OPEN_SCORE),
+        Note(caveats.SCALES),
+        Note(caveats.CLOSED_LOOP),
+    ]
+
+
+def _r4_cells(entry: Entry) -> list[Cell]:
+    if entry.closed_loop is None:
+        return [Cell("", mark="missing"), Cell("", mark="missing")]
+    overall = entry.closed_loop.overall
+    place = Cell("", mark="missing") if entry.r4_place is None else Cell(str(entry.r4_place), entry.r4_place)
+    return [Cell(overall.format(), overall.value), place]
+
+
+def _task_table(board: Leaderboard) -> Block:
+    rows = []
+    for entry in board.entries:
+        found = entry.open_loop[board.rule].tasks
+        rows.append(
+            [Cell(entry.result.model)] + [Cell(f"{found[task.id].value:.1f}", found[task.id].value) for task in TASKS]
+        )
+    return table("tasks", f"Task scores, rule {board.rule}", ("model", *(task.id for task in TASKS)), rows)
+
+
+def _family_table(board: Leaderboard) -> Block:
+    able = [entry for entry in board.entries if entry.closed_loop is not None]
+    families = sorted({name for entry in able if entry.closed_loop for name in entry.closed_loop.families})
+    rows = []
+    for entry in able:
+        found = entry.closed_loop.families if entry.closed_loop else {}
+        cells = [
+            Cell(f"{found[name].value:.1f}", found[name].value) if name in found else Cell("") for name in families
+        ]
+        rows.append([Cell(entry.result.model), *cells])
+    return table("families", "R4 by family", ("model", *(name.replace("_", " ") for name in families)), rows)
+
+
+def _refused(board: Leaderboard) -> list[Block]:
+    rows = [[Cell(entry.model), Cell(reason)] for entry in board.refused for reason in entry.reasons]
+    return [table("refused", "Submissions that are not ranked, and what they lack", ("model", "reason"), rows, 2)]
+
+
+def _protocol(board: Leaderboard) -> Block:
+    first = board.entries[0].result
+    facts: dict[str, object] = {"edition": first.edition, "edition hash": first.edition_hash}
+    facts |= first.protocol
+    run = first.closed_loop
+    if run is not None:
+        facts |= {"R4 suite": run.suite, "R4 suite hash": run.suite_hash, "R4 evaluator": run.evaluator}
+        facts |= {f"R4 {key}": value for key, value in run.settings.items()}
+    rows = [[Cell(key), Cell(str(value))] for key, value in facts.items() if value is not None]
+    return table("protocol", "What all ranked submissions share", ("setting", "value"), rows, 2)
