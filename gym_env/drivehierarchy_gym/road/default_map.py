@@ -23,7 +23,7 @@ from drivehierarchy_gym.road.network import load_network
 from drivehierarchy_gym.road.surroundings import Surroundings, build_surroundings, from_arrays, to_arrays
 
 NETWORK_NAME = "a10kw"
-BUILDER_VERSION = 1
+BUILDER_VERSION = 2
 """Raise it when the netconvert call changes, so that networks of older versions are not reused."""
 
 SOURCE_SHA256 = {
@@ -37,9 +37,11 @@ NETCONVERT_OPTIONS = (
     "--sidewalks.guess.exclude", "151495018,151495034",
     "--crossings.guess",
     "--junctions.internal-link-detail", "9",
+    "--tls.rebuild",
+    "--tls.cycle.time", "60",
 )  # fmt: skip
 """Sidewalks (though not on the two slow motorway ramps) and crossings for pedestrians; nine points on a turn instead of
-five, so that routes bend smoothly."""
+five, so that routes bend smoothly; signal programs of a minute, since those of the source wait hours for a player."""
 
 
 def sumo_home() -> Path:
