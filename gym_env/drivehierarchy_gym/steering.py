@@ -23,7 +23,7 @@ def wheel_angle(steer: float, speed: float) -> float:
 
 
 def steer_for_wheel_angle(angle: float, speed: float) -> float:
-    """Steering command in [-1, 1] that asks for `angle` (rad, positive = left) at `speed` (m/s); clipped at the lock."""
+    """Steering command that asks for `angle` (rad, positive = left) at `speed` (m/s); clipped at the lock."""
     return min(max(-angle / (MAX_WHEEL_ANGLE * _factor(speed)), -1.0), 1.0)
 
 

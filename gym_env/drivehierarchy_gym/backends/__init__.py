@@ -1,0 +1,32 @@
+"""Simulators behind the environment: `make_backend(name)`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from drivehierarchy_gym.errors import InfrastructureError, unknown_name
+
+if TYPE_CHECKING:
+    from drivehierarchy_gym.backends.protocol import Backend
+
+BACKENDS = ("sumo", "carla")
+
+
+def make_backend(name: str, **options: Any) -> Backend:
+    """Backend by name, with the options of its constructor.
+
+    Raises:
+        UnknownNameError: no such backend.
+        InfrastructureError: the backend is not part of this version.
+        TypeError: an option that the backend does not have.
+    """
+    if name == "sumo":
+        from drivehierarchy_gym.backends.sumo.backend import SumoBackend
+
+        return SumoBackend(**options)
+    if name == "carla":
+        raise InfrastructureError(
+            "the backend 'carla' is not part of this version; use backend='sumo', which runs the same scenarios "
+            "without a simulator to install (docs/backends.md maps every call of the protocol to CARLA's)"
+        )
+    raise unknown_name("backend", name, BACKENDS)

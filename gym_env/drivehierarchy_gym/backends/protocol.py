@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
-from drivehierarchy_gym.plan import EpisodePlan
-from drivehierarchy_gym.render.camera import CameraSpec
-from drivehierarchy_gym.state import Snapshot, TickState, VehicleControl
+    from drivehierarchy_gym.plan import EpisodePlan
+    from drivehierarchy_gym.render.camera import CameraSpec
+    from drivehierarchy_gym.state import Snapshot, TickState, VehicleControl
 
 TICK_SECONDS = 0.05
 """Fixed simulation step (paper Table 9, release facts §3.1)."""
@@ -31,7 +32,7 @@ class Backend(Protocol):
         ...
 
     def advance(self, control: VehicleControl, ticks: int) -> list[TickState]:
-        """Hold `control` for `ticks` ticks of `TICK_SECONDS`; stops early, after the tick of a contact, never otherwise."""
+        """Hold `control` for up to `ticks` ticks of `TICK_SECONDS`; only a contact stops it early, after its tick."""
         ...
 
     def snapshot(self) -> Snapshot:
