@@ -14,6 +14,7 @@ from drivehierarchy_gym.render.instances import Instances, new_instances
 from drivehierarchy_gym.render.mesh import Colour, Slot
 from drivehierarchy_gym.render.noise import hash_unit
 from drivehierarchy_gym.render.roadside import Aspect
+from drivehierarchy_gym.render.shading import GLOW
 from drivehierarchy_gym.state import ActorState, EgoState
 
 EGO_COLOUR: Colour = (0, 152, 160)
@@ -71,7 +72,7 @@ _DULL_PAINT = _dull_paint()
 
 def _light(paint: NDArray[np.float32], slot: Slot) -> None:
     paint[slot, :3] = _BRIGHT[slot]
-    paint[slot, 3] = 1.0
+    paint[slot, 3] = GLOW
 
 
 def signal_paint(shown: Aspect) -> NDArray[np.float32]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,12 +48,21 @@ def smooth_noise(size: int, cells: int, seed: int) -> NDArray[np.float64]:
     return rows[:, low] * (1 - t) + rows[:, high] * t
 
 
-@lru_cache(maxsize=1)
-def ground_texture() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Brightness of rough ground around 128, all levels one after the other, and the start of each level.
+class Texture(NamedTuple):
+    """Brightness of rough ground around 128. Level k has `size` >> k texels per side, each the mean of four of the
+    level before it, and repeats at its borders."""
 
-    Level k has `TEXTURE_SIZE` >> k texels per side, each the mean of four of the level below.
-    """
+    texels: NDArray[np.uint8]
+    """All levels, one after the other."""
+    starts: NDArray[np.int64]
+    size: int
+    texel: float
+    """Metres per texel of level 0."""
+
+
+@lru_cache(maxsize=1)
+def ground_texture() -> Texture:
+    """The one texture of all ground."""
     size = TEXTURE_SIZE
     level = (
         0.50 * (hash_grid(size, 1) - 0.5)
@@ -65,4 +75,4 @@ def ground_texture() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         levels.append(np.clip(np.floor(128 + 127 * level + 0.5), 0, 255).astype(np.uint8).ravel())
         starts.append(starts[-1] + levels[-1].size)
         level = (level[0::2, 0::2] + level[1::2, 0::2] + level[0::2, 1::2] + level[1::2, 1::2]) / 4
-    return np.concatenate(levels), np.array(starts[:-1], dtype=np.int64)
+    return Texture(np.concatenate(levels), np.array(starts[:-1], dtype=np.int64), TEXTURE_SIZE, TEXEL)

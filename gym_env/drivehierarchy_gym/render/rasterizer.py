@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from drivehierarchy_gym.render.camera import NEAR
+from drivehierarchy_gym.render.camera import NEAR, CameraSpec, View
+from drivehierarchy_gym.render.compiled import compiled
 
 SUBPIXEL = 256
 """Steps per pixel that corners are snapped to."""
@@ -71,7 +71,7 @@ def new_samples(width: int, height: int, offsets: tuple[tuple[int, int], ...]) -
     )
 
 
-@njit(cache=True)
+@compiled()
 def clear(samples):  # type: ignore[no-untyped-def]
     """Forget what was drawn."""
     depth, triangle, shadow, touched, offsets, width, height = samples
@@ -97,9 +97,16 @@ class Lens(NamedTuple):
     half_x: float
     """Half of the image's width and height at depth 1."""
     half_y: float
+    near: float
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+def lens_of(camera: CameraSpec, view: View) -> Lens:
+    """The lens of a camera that is somewhere."""
+    f, x, y = camera.focal_px, camera.width / 2, camera.height / 2
+    return Lens(view.rotation, view.position, f, x, y, x / f, y / f, NEAR)
+
+
+@compiled(inline=True)
 def _narrow(a, k, inverse, low, high):  # type: ignore[no-untyped-def]
     """Columns of low..high where a * 256 * column + k >= 0, exactly; `inverse` = 1 / (256 a) is only an estimate."""
     if a > 0:
@@ -121,7 +128,7 @@ def _narrow(a, k, inverse, low, high):  # type: ignore[no-untyped-def]
     return low, high
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def fill_triangle(samples, how, triangle, plane, slope, x0, y0, w0, x1, y1, w1, x2, y2, w2):  # type: ignore[no-untyped-def]
     """Draw one triangle given in subpixel steps (int64, clockwise on the screen) and 1 / depth (float64) per corner.
 
@@ -209,7 +216,7 @@ def fill_triangle(samples, how, triangle, plane, slope, x0, y0, w0, x1, y1, w1, 
                     indices[i] = triangle
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _cut(polygon, count, a, b, c, bound, out):  # type: ignore[no-untyped-def]
     """Part of a polygon where (a, b, c) . point >= bound; cut points depend on the edge alone, not on its direction."""
     kept = 0
@@ -232,12 +239,12 @@ def _cut(polygon, count, a, b, c, bound, out):  # type: ignore[no-untyped-def]
     return kept
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def snap(value):  # type: ignore[no-untyped-def]
     return np.int64(np.floor(value * 256.0 + 0.5))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def _clip_and_fill(samples, lens, how, triangle, plane, slope, x0, y0, z0, x1, y1, z1, x2, y2, z2):  # type: ignore[no-untyped-def]
     """Draw a triangle that reaches behind the near plane or far out of the image."""
     polygon, other = np.empty((9, 3)), np.empty((9, 3))
@@ -245,7 +252,7 @@ def _clip_and_fill(samples, lens, how, triangle, plane, slope, x0, y0, z0, x1, y
     polygon[1, 0], polygon[1, 1], polygon[1, 2] = x1, y1, z1
     polygon[2, 0], polygon[2, 1], polygon[2, 2] = x2, y2, z2
     reach = _GUARD / lens.focal
-    count = _cut(polygon, 3, 0.0, 0.0, 1.0, NEAR, other)
+    count = _cut(polygon, 3, 0.0, 0.0, 1.0, lens.near, other)
     count = _cut(other, count, 1.0, 0.0, reach, 0.0, polygon)
     count = _cut(polygon, count, -1.0, 0.0, reach, 0.0, other)
     count = _cut(other, count, 0.0, 1.0, reach, 0.0, polygon)
@@ -264,7 +271,7 @@ def _clip_and_fill(samples, lens, how, triangle, plane, slope, x0, y0, z0, x1, y
         )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def draw_triangle(samples, lens, how, triangle, plane, slope, x0, y0, z0, x1, y1, z1, x2, y2, z2):  # type: ignore[no-untyped-def]
     """Draw one triangle given in the camera frame (m), counter-clockwise seen from its front; backs are not drawn."""
     h, v = lens.half_x, lens.half_y
@@ -276,7 +283,8 @@ def draw_triangle(samples, lens, how, triangle, plane, slope, x0, y0, z0, x1, y1
     ):
         return
     f, cx, cy = lens.focal, lens.centre_x, lens.centre_y
-    if z0 >= NEAR and z1 >= NEAR and z2 >= NEAR:
+    near = lens.near
+    if z0 >= near and z1 >= near and z2 >= near:
         w0, w1, w2 = 1.0 / z0, 1.0 / z1, 1.0 / z2
         u0, v0, u1, v1, u2, v2 = f * x0 * w0, f * y0 * w0, f * x1 * w1, f * y1 * w1, f * x2 * w2, f * y2 * w2
         if max(abs(u0), abs(v0), abs(u1), abs(v1), abs(u2), abs(v2)) < _GUARD:
@@ -287,11 +295,11 @@ def draw_triangle(samples, lens, how, triangle, plane, slope, x0, y0, z0, x1, y1
                 snap(u1 + cx), snap(v1 + cy), w1,
             )  # fmt: skip
             return
-    if z0 >= NEAR or z1 >= NEAR or z2 >= NEAR:
+    if z0 >= near or z1 >= near or z2 >= near:
         _clip_and_fill(samples, lens, how, triangle, plane, slope, x0, y0, z0, x1, y1, z1, x2, y2, z2)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def draw_ground(samples, lens, corners, layers, first_triangle, starts, order):  # type: ignore[no-untyped-def]
     """Draw the ground triangles `corners` (T, 6: x, y of three corners, counter-clockwise from above) of listed tiles.
 
@@ -322,7 +330,7 @@ def draw_ground(samples, lens, corners, layers, first_triangle, starts, order): 
             )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def draw_solid(samples, lens, corners, normals, first_triangle, starts, order):  # type: ignore[no-untyped-def]
     """Draw the triangles `corners` (T, 9) with outward `normals` (T, 3) of listed tiles, see `draw_ground`."""
     r, p = lens.rotation, lens.position
@@ -345,3 +353,131 @@ def draw_solid(samples, lens, corners, normals, first_triangle, starts, order): 
                 r[1, 0] * fx + r[1, 1] * fy + r[1, 2] * fz,
                 r[2, 0] * fx + r[2, 1] * fy + r[2, 2] * fz,
             )  # fmt: skip
+
+
+@compiled()
+def draw_instances(samples, lens, light, atlas, instances, order, triangles, following):  # type: ignore[no-untyped-def]
+    """Draw the instances listed in `order`; their triangles take the rows of `triangles` from `following` on.
+
+    Returns the next free row, or -1 when the rows did not suffice (nothing is lost but the rest of the picture: the
+    caller enlarges the table and draws again).
+    """
+    r, p = lens.rotation, lens.position
+    side_x = np.sqrt(1.0 + lens.half_x * lens.half_x)
+    side_y = np.sqrt(1.0 + lens.half_y * lens.half_y)
+    m = np.empty((3, 4))
+    for n in order:
+        mesh = instances.mesh[n]
+        place = instances.place[n]
+        dx, dy, dz = place[0] - p[0], place[1] - p[1], place[2] - p[2]
+        cx = r[0, 0] * dx + r[0, 1] * dy + r[0, 2] * dz
+        cy = r[1, 0] * dx + r[1, 1] * dy + r[1, 2] * dz
+        cz = r[2, 0] * dx + r[2, 1] * dy + r[2, 2] * dz
+        reach = atlas.reach[mesh] * max(place[5], place[6], place[7])
+        if cz < -reach or abs(cx) - lens.half_x * cz > reach * side_x or abs(cy) - lens.half_y * cz > reach * side_y:
+            continue
+        first, last = atlas.starts[mesh], atlas.starts[mesh + 1]
+        if following + last - first > triangles.kind.shape[0]:
+            return -1
+        c, s = place[3], place[4]
+        for i in range(3):
+            m[i, 0] = (r[i, 0] * c + r[i, 1] * s) * place[5]
+            m[i, 1] = (r[i, 1] * c - r[i, 0] * s) * place[6]
+            m[i, 2] = r[i, 2] * place[7]
+        m[0, 3], m[1, 3], m[2, 3] = cx, cy, cz
+        sun_x = light.to_sun[0] * c + light.to_sun[1] * s
+        sun_y = light.to_sun[1] * c - light.to_sun[0] * s
+        for t in range(first, last):
+            v = atlas.corners[t]
+            x0 = m[0, 0] * v[0] + m[0, 1] * v[1] + m[0, 2] * v[2] + m[0, 3]
+            y0 = m[1, 0] * v[0] + m[1, 1] * v[1] + m[1, 2] * v[2] + m[1, 3]
+            z0 = m[2, 0] * v[0] + m[2, 1] * v[1] + m[2, 2] * v[2] + m[2, 3]
+            x1 = m[0, 0] * v[3] + m[0, 1] * v[4] + m[0, 2] * v[5] + m[0, 3]
+            y1 = m[1, 0] * v[3] + m[1, 1] * v[4] + m[1, 2] * v[5] + m[1, 3]
+            z1 = m[2, 0] * v[3] + m[2, 1] * v[4] + m[2, 2] * v[5] + m[2, 3]
+            x2 = m[0, 0] * v[6] + m[0, 1] * v[7] + m[0, 2] * v[8] + m[0, 3]
+            y2 = m[1, 0] * v[6] + m[1, 1] * v[7] + m[1, 2] * v[8] + m[1, 3]
+            z2 = m[2, 0] * v[6] + m[2, 1] * v[7] + m[2, 2] * v[8] + m[2, 3]
+            # Seen from behind: the camera lies on the inner side of the triangle's plane.
+            nx = (y1 - y0) * (z2 - z0) - (z1 - z0) * (y2 - y0)
+            ny = (z1 - z0) * (x2 - x0) - (x1 - x0) * (z2 - z0)
+            nz = (x1 - x0) * (y2 - y0) - (y1 - y0) * (x2 - x0)
+            if nx * x0 + ny * y0 + nz * z0 >= 0:
+                continue
+            slot = instances.paint[n, atlas.slots[t]]
+            normal = atlas.normals[t]
+            glows = slot[3] != 0
+            up = normal[2] * 0.5 + 0.5
+            sun = max(normal[0] * sun_x + normal[1] * sun_y + normal[2] * light.to_sun[2], 0.0)
+            for k in range(3):
+                level = 1.0
+                if not glows:
+                    level = light.ground[k] + (light.sky[k] - light.ground[k]) * up + light.sun[k] * sun
+                triangles.colour[following, k] = min(atlas.colours[t, k] * slot[k] * (1 / 255.0) * level, 255.0)
+            triangles.kind[following] = np.uint8(slot[3])
+            triangles.owner[following] = instances.owner[n]
+            draw_triangle(samples, lens, SOLID, following, 0.0, 0.0, x0, y0, z0, x1, y1, z1, x2, y2, z2)
+            following += 1
+    return following
+
+
+@compiled()
+def draw_plan_ground(samples, corners, layers, first_triangle, starts, order, x0, y1, scale):  # type: ignore[no-untyped-def]
+    """As `draw_ground`, seen from straight above without perspective: (`x0`, `y1`) is the top left corner of the image,
+    which has `scale` pixels per metre and north at its top."""
+    for tile in order:
+        for t in range(starts[tile], starts[tile + 1]):
+            layer = layers[t]
+            fill_triangle(
+                samples, SHADOW if layer == SHADOW_LAYER else GROUND, first_triangle + t, 1.0 + layer * LAYER_STEP, 0.0,
+                snap((corners[t, 0] - x0) * scale), snap((y1 - corners[t, 1]) * scale), 1.0,
+                snap((corners[t, 4] - x0) * scale), snap((y1 - corners[t, 5]) * scale), 1.0,
+                snap((corners[t, 2] - x0) * scale), snap((y1 - corners[t, 3]) * scale), 1.0,
+            )  # fmt: skip
+
+
+@compiled()
+def draw_plan_solid(samples, corners, normals, first_triangle, starts, order, x0, y1, scale):  # type: ignore[no-untyped-def]
+    """As `draw_solid`, seen from straight above; the highest is on top, as heights take the place of 1 / depth."""
+    for tile in order:
+        for t in range(starts[tile], starts[tile + 1]):
+            if normals[t, 2] <= 0:
+                continue
+            fill_triangle(
+                samples, SOLID, first_triangle + t, 0.0, 0.0,
+                snap((corners[t, 0] - x0) * scale), snap((y1 - corners[t, 1]) * scale), 1.0 + corners[t, 2],
+                snap((corners[t, 6] - x0) * scale), snap((y1 - corners[t, 7]) * scale), 1.0 + corners[t, 8],
+                snap((corners[t, 3] - x0) * scale), snap((y1 - corners[t, 4]) * scale), 1.0 + corners[t, 5],
+            )  # fmt: skip
+
+
+@compiled()
+def draw_plan_instances(samples, light, atlas, instances, order, triangles, following, x0, y1, scale):  # type: ignore[no-untyped-def]
+    """As `draw_instances`, seen from straight above; their slots are not painted."""
+    for n in order:
+        mesh, place = instances.mesh[n], instances.place[n]
+        first, last = atlas.starts[mesh], atlas.starts[mesh + 1]
+        if following + last - first > triangles.kind.shape[0]:
+            return -1
+        c, s = place[3], place[4]
+        sun_x = light.to_sun[0] * c + light.to_sun[1] * s
+        sun_y = light.to_sun[1] * c - light.to_sun[0] * s
+        x, y, w = np.empty(3, np.int64), np.empty(3, np.int64), np.empty(3)
+        for t in range(first, last):
+            normal = atlas.normals[t]
+            if normal[2] <= 0:
+                continue
+            for i in range(3):
+                ahead, left = atlas.corners[t, 3 * i] * place[5], atlas.corners[t, 3 * i + 1] * place[6]
+                x[i] = snap((place[0] + c * ahead - s * left - x0) * scale)
+                y[i] = snap((y1 - place[1] - s * ahead - c * left) * scale)
+                w[i] = 1.0 + place[2] + atlas.corners[t, 3 * i + 2] * place[7]
+            up = normal[2] * 0.5 + 0.5
+            sun = max(normal[0] * sun_x + normal[1] * sun_y + normal[2] * light.to_sun[2], 0.0)
+            for k in range(3):
+                level = light.ground[k] + (light.sky[k] - light.ground[k]) * up + light.sun[k] * sun
+                triangles.colour[following, k] = min(atlas.colours[t, k] * level, 255.0)
+            triangles.kind[following] = 0
+            fill_triangle(samples, SOLID, following, 0.0, 0.0, x[0], y[0], w[0], x[2], y[2], w[2], x[1], y[1], w[1])
+            following += 1
+    return following

@@ -11,7 +11,7 @@ from drivehierarchy_gym.catalog import EGO_LENGTH, EGO_WIDTH
 from drivehierarchy_gym.render import plan
 from drivehierarchy_gym.render.bodies import place_bodies, signal_paint
 from drivehierarchy_gym.render.camera import CameraSpec, View, view_of
-from drivehierarchy_gym.render.instances import Instances, draw_instances, new_instances
+from drivehierarchy_gym.render.instances import Instances, new_instances, standing
 from drivehierarchy_gym.render.lighting import light_scenery
 from drivehierarchy_gym.render.noise import ground_texture
 from drivehierarchy_gym.render.rasterizer import (
@@ -22,12 +22,14 @@ from drivehierarchy_gym.render.rasterizer import (
     Samples,
     clear,
     draw_ground,
+    draw_instances,
     draw_solid,
+    lens_of,
     new_samples,
 )
 from drivehierarchy_gym.render.roadside import aspect
 from drivehierarchy_gym.render.scenery import HEAD, build_scenery, mesh_atlas
-from drivehierarchy_gym.render.shading import Air, draw_rain, resolve
+from drivehierarchy_gym.render.shading import Air, draw_rain, resolve, resolve_plan
 from drivehierarchy_gym.render.shadows import box_shadows
 from drivehierarchy_gym.render.tiles import in_view
 from drivehierarchy_gym.render.weather import SKY_COLUMNS, SKY_ROWS, sky_panorama
@@ -70,11 +72,11 @@ class SceneRenderer:
         self._free = len(self._lighting.triangles.kind)
         self._triangles = self._lighting.triangles.enlarged()
         self._plan = plan.PlanMap(self._scenery, self._lighting, self._atlas)
-        self._sky = sky_panorama(weather).reshape(-1, 3)
+        self._sky = sky_panorama(weather)
         self._buffers: dict[tuple[int, int, tuple[tuple[int, int], ...]], Samples] = {}
         self._sky_maps: dict[CameraSpec, NDArray[np.int32]] = {}
-        self._trees = _fixed(self._scenery.trees.mesh, self._scenery.trees.place)
-        self._posts = _fixed(self._scenery.posts.mesh, self._scenery.posts.place)
+        self._trees = standing(self._scenery.trees.mesh, self._scenery.trees.place)
+        self._posts = standing(self._scenery.posts.mesh, self._scenery.posts.place)
         self._heads = self._place_heads()
 
     def render(self, camera: CameraSpec, snapshot: Snapshot) -> NDArray[np.uint8]:
@@ -100,7 +102,7 @@ class SceneRenderer:
         samples = self._buffers[key]
         clear(samples)
         view = view_of(camera, snapshot.ego)
-        lens = _lens(camera, view)
+        lens = lens_of(camera, view)
         image = np.empty((camera.height, camera.width, 3), np.uint8)
         if is_plan(camera):
             self._draw_plan(camera, snapshot, view, lens, samples, image)
@@ -116,8 +118,8 @@ class SceneRenderer:
         self._triangles = self._plan.prepare(x, y, reach, self._triangles, self._free)
         self._draw_bodies(camera, snapshot, lens, samples)
         right = view.rotation[0]
-        plan.resolve_plan(
-            samples, len(self._offsets), self._triangles, self._plan.pixels.ravel(), x, y, right[0], right[1],
+        resolve_plan(
+            samples, len(self._offsets), self._triangles, self._plan.pixels, plan.SCALE, x, y, right[0], right[1],
             self._look.shadow, image,
         )  # fmt: skip
 
@@ -149,12 +151,11 @@ class SceneRenderer:
             np.array([ego.x, ego.y, round(math.cos(ego.yaw), 12), round(math.sin(ego.yaw), 12)]),
             look.lit_windows,
         )
-        texture, starts = ground_texture()
         if camera not in self._sky_maps:
             self._sky_maps[camera] = _sky_map(camera)
         heading = (ego.yaw + math.radians(camera.yaw_deg)) / math.tau
         resolve(
-            samples, len(self._offsets), self._triangles, lighting.walls, texture, starts, lens, air,
+            samples, len(self._offsets), self._triangles, lighting.walls, ground_texture(), lens, air,
             self._sky, self._sky_maps[camera], math.floor(heading * SKY_COLUMNS + 0.5), image,
         )  # fmt: skip
         if look.rain:
@@ -228,19 +229,6 @@ def sees_ego(camera: CameraSpec) -> bool:
     """
     outside = abs(camera.x) > EGO_LENGTH / 2 or abs(camera.y) > EGO_WIDTH / 2
     return outside or camera.pitch_deg <= -45.0 or math.cos(math.radians(camera.yaw_deg)) < -0.5
-
-
-def _lens(camera: CameraSpec, view: View) -> Lens:
-    f = camera.focal_px
-    x, y = camera.width / 2, camera.height / 2
-    return Lens(view.rotation, view.position, f, x, y, x / f, y / f)
-
-
-def _fixed(mesh: NDArray[np.int32], place: NDArray[np.float64]) -> Instances:
-    instances = new_instances(len(mesh))
-    instances.mesh[:] = mesh
-    instances.place[:] = place
-    return instances
 
 
 def _sky_map(camera: CameraSpec) -> NDArray[np.int32]:

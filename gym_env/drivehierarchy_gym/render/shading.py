@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from drivehierarchy_gym.render.noise import TEXEL, TEXTURE_SIZE
-from drivehierarchy_gym.render.weather import SKY_COLUMNS
+from drivehierarchy_gym.render.compiled import compiled
 
 PLAIN, GLOW, FACADE, PAINT, ASPHALT, PAVEMENT, GRASS = range(7)
 """Kinds of surface. From `PAINT` on they lie on the ground: they are textured and take shadows."""
 
-ROUGHNESS = np.array([0.0, 0.0, 0.0, 0.10, 0.16, 0.13, 0.42], np.float32)
+_ROUGHNESS = np.array([0.0, 0.0, 0.0, 0.10, 0.16, 0.13, 0.42], np.float32)
 """How far the brightness of a kind of surface varies."""
 
 
@@ -53,6 +51,9 @@ class Walls(NamedTuple):
     seed: NDArray[np.uint32]
 
 
+_LANE = 20
+"""Bits between the colours in a pixel of the map: eight, and room to multiply all three at once."""
+
 FLOOR_HEIGHT = 3.0
 _SILL, _WINDOW_HEIGHT, _TRIM = 0.95, 1.35, 0.11
 
@@ -71,30 +72,32 @@ class Air(NamedTuple):
     lit_windows: float
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@compiled(inline=True)
 def _hash(a, b, c):  # type: ignore[no-untyped-def]
     h = np.uint32(a) * np.uint32(0x8DA6B343) ^ np.uint32(b) * np.uint32(0xD8163841) ^ np.uint32(c)
     h = (h ^ (h >> np.uint32(13))) * np.uint32(0x85EBCA6B)
     return (h ^ (h >> np.uint32(16))) & np.uint32(0xFFFF)
 
 
-@njit(cache=True, error_model="numpy", inline="always")
-def _covered(at, period, start, width):  # type: ignore[no-untyped-def]
+@compiled(inline=True)
+def _covered(at, period, per_period, start, width):  # type: ignore[no-untyped-def]
     """Length of the stripes [start, start + width] of every period that lies between 0 and `at`."""
-    whole = np.floor(at / period)
+    whole = np.floor(at * per_period)
     return whole * width + min(max(at - whole * period - start, 0.0), width)
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@compiled(inline=True)
 def _share(at, footprint, period, start, width):  # type: ignore[no-untyped-def]
     """Share of a pixel's footprint that stripes cover: the exact integral, so nothing flickers far away."""
-    half = footprint / 2
-    return (_covered(at + half, period, start, width) - _covered(at - half, period, start, width)) / footprint
+    half, per_period = footprint / 2, 1.0 / period
+    beyond = _covered(at + half, period, per_period, start, width)
+    return (beyond - _covered(at - half, period, per_period, start, width)) / footprint
 
 
-@njit(cache=True, error_model="numpy", inline="always")
-def _facade(red, green, blue, frame, glass, trim, seed, x, y, z, view_x, view_y, size, lit_windows):  # type: ignore[no-untyped-def]
+@compiled()
+def _facade(wall, glass, trim, seed, frame, x, y, z, view_x, view_y, size, lit_windows):  # type: ignore[no-untyped-def]
     """Colour of a wall at a world point; `size` is a pixel's footprint (m) on a surface that faces the camera."""
+    red, green, blue = wall[0], wall[1], wall[2]
     u = (x - frame[0]) * frame[2] + (y - frame[1]) * frame[3]
     length, period, width, floors = frame[4], frame[5], frame[6], frame[7]
     if period > 0.0 and z < floors * FLOOR_HEIGHT and 0.0 <= u < length:
@@ -117,7 +120,23 @@ def _facade(red, green, blue, frame, glass, trim, seed, x, y, z, view_x, view_y,
     return red, green, blue
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@compiled(inline=True)
+def _grain(texture, start, size, smooth, x, y):  # type: ignore[no-untyped-def]
+    """Deviation of the ground's brightness (about -1 to 1) at texel coordinates of one level, which start at 0."""
+    i, j = int(x), int(y)
+    i0, j0 = i & (size - 1), (j & (size - 1)) * size + start
+    grain = np.float32(texture[j0 + i0])
+    if smooth:
+        i1, j1 = (i + 1) & (size - 1), ((j + 1) & (size - 1)) * size + start
+        fx, fy = np.float32(x - i), np.float32(y - j)
+        grain += (np.float32(texture[j0 + i1]) - grain) * fx
+        above = np.float32(texture[j1 + i0])
+        above += (np.float32(texture[j1 + i1]) - above) * fx
+        grain += (above - grain) * fy
+    return (grain - np.float32(128.0)) * np.float32(1 / 128)
+
+
+@compiled(inline=True)
 def _beam(origin_x, origin_y, ahead_x, ahead_y, strength, x, y):  # type: ignore[no-untyped-def]
     """Factor by which the ego's headlights brighten a surface at (x, y)."""
     ahead = (x - origin_x) * ahead_x + (y - origin_y) * ahead_y
@@ -126,18 +145,21 @@ def _beam(origin_x, origin_y, ahead_x, ahead_y, strength, x, y):  # type: ignore
     return np.float32(1.0 + 3.4 * strength * spread / (1.0 + ahead * ahead / 900.0))
 
 
-@njit(cache=True, error_model="numpy")
-def resolve(samples, used, triangles, walls, texture, starts, lens, air, sky, sky_at, sky_turn, image):  # type: ignore[no-untyped-def]
+@compiled()
+def resolve(samples, used, triangles, walls, ground_texture, lens, air, sky, sky_at, sky_turn, image):  # type: ignore[no-untyped-def]
     """Write the picture (H, W, 3) uint8: the mean colour of the first `used` samples of every pixel.
 
-    `sky` is the panorama as (SKY_ROWS * SKY_COLUMNS, 3), `sky_at` (H, W) the texel each pixel sees when the camera
-    looks east (-1 below the horizon), and `sky_turn` the camera's heading in columns.
+    `sky` is the panorama (rows, columns, 3); `sky_at` (H, W) is the texel, row * columns + column, that each pixel sees
+    when the camera looks east (-1 below the horizon), and `sky_turn` the camera's heading in columns.
     """
-    # One long loop: a call that passes arrays costs more than what most pixels need.
+    # Written out: a call that passes arrays costs more than what most pixels need.
     depth, index, shadow, _, offsets, width, height = samples
     colours, kinds, _, wall_of = triangles
     wall_frames, wall_glass, wall_trims, wall_seeds = walls
-    r, p, focal, centre_x, centre_y, _, _ = lens
+    r, p, focal, centre_x, centre_y, _, _, _ = lens
+    texture, starts, texture_size, texel_size = ground_texture
+    sky_mask = sky.shape[1] - 1
+    sky = sky.reshape(-1, 3)
     haze, haze_distance, grass, shadow_light, beams, beam_origin, lit_windows = air
     haze_r, haze_g, haze_b = haze[0], haze[1], haze[2]
     grass_r, grass_g, grass_b = grass[0], grass[1], grass[2]
@@ -147,7 +169,8 @@ def resolve(samples, used, triangles, walls, texture, starts, lens, air, sky, sk
     dark = np.float32(1.0 - shadow_light)
     one, half, full, zero = np.float32(1.0), np.float32(0.5), np.float32(255.0), np.float32(0.0)
     reach = np.float32(haze_distance)
-    uniform, shaded = np.empty(width, np.bool_), np.empty(width, np.uint8)
+    uniform, shaded, others = np.empty(width, np.bool_), np.empty(width, np.uint8), np.empty(width, np.int64)
+    beamed = beams > 0
     for row in range(height):
         # On the ground everything but the place along the row is the same for all pixels of a row.
         y = (row + 0.5 - centre_y) / focal
@@ -155,12 +178,12 @@ def resolve(samples, used, triangles, walls, texture, starts, lens, air, sky, sk
         far = 1.0 / ground
         footprint = far / focal * np.sqrt(max(far / p[2], 1.0))
         level = 0
-        while level < starts.shape[0] - 1 and footprint > TEXEL * (1 << level) * 1.4:
+        while level < starts.shape[0] - 1 and footprint > texel_size * (1 << level) * 1.4:
             level += 1
-        close = footprint < TEXEL * 0.7  # texels would show as squares
-        size = TEXTURE_SIZE >> level
-        mask, start = size - 1, starts[level]
-        per_texel = 1.0 / (TEXEL * (1 << level))
+        close = footprint < texel_size * 0.7  # texels would show as squares
+        size = texture_size >> level
+        start = starts[level]
+        per_texel = 1.0 / (texel_size * (1 << level))
         ray_x, ray_y = r[1, 0] * y + r[2, 0], r[1, 1] * y + r[2, 1]
         left = (0.5 - centre_x) / focal
         ground_x, ground_y = p[0] + far * (r[0, 0] * left + ray_x), p[1] + far * (r[0, 1] * left + ray_y)
@@ -182,7 +205,44 @@ def resolve(samples, used, triangles, walls, texture, starts, lens, air, sky, sk
             for column in range(width):
                 uniform[column] &= other[column] == first[column]
                 shaded[column] += dark_there[column]
+        # Most pixels see one surface with all their samples, and that is plain or ground: these are done here, all
+        # others below.
+        left_over = 0
         for column in range(width):
+            t = first[column]
+            if uniform[column] and not beamed:
+                texel = sky_at[row, column]
+                if t < 0 and texel >= 0:
+                    texel = (texel & ~sky_mask) | ((texel + sky_turn) & sky_mask)
+                    image[row, column, 0] = sky[texel, 0]
+                    image[row, column, 1] = sky[texel, 1]
+                    image[row, column, 2] = sky[texel, 2]
+                    continue
+                kind = GRASS if t < 0 else kinds[t]
+                if kind >= PAINT:
+                    grain = _grain(texture, start, size, close, tx + step_x * column, ty + step_y * column)
+                    light = one + _ROUGHNESS[kind] * grain
+                    light *= (one - dark * share * np.float32(shaded[column])) * keep
+                    if t < 0:
+                        red, green, blue = grass_r, grass_g, grass_b
+                    else:
+                        red, green, blue = colours[t, 0], colours[t, 1], colours[t, 2]
+                    image[row, column, 0] = np.uint8(min(red * light + veil_r + half, full))
+                    image[row, column, 1] = np.uint8(min(green * light + veil_g + half, full))
+                    image[row, column, 2] = np.uint8(min(blue * light + veil_b + half, full))
+                    continue
+                if kind == PLAIN:
+                    clear = depth[base + column] * reach
+                    fog = one / (one + clear * clear)
+                    red, green, blue = colours[t, 0], colours[t, 1], colours[t, 2]
+                    image[row, column, 0] = np.uint8(red + (haze_r - red) * fog + half)
+                    image[row, column, 1] = np.uint8(green + (haze_g - green) * fog + half)
+                    image[row, column, 2] = np.uint8(blue + (haze_b - blue) * fog + half)
+                    continue
+            others[left_over] = column
+            left_over += 1
+        for k in range(left_over):
+            column = others[k]
             at = base + column
             whole = uniform[column]
             parts = 1 if whole else used
@@ -193,7 +253,7 @@ def resolve(samples, used, triangles, walls, texture, starts, lens, air, sky, sk
                 t = index[here]
                 if t < 0 and sky_at[row, column] >= 0:
                     texel = sky_at[row, column]
-                    texel = (texel & ~(SKY_COLUMNS - 1)) | ((texel + sky_turn) & (SKY_COLUMNS - 1))
+                    texel = (texel & ~sky_mask) | ((texel + sky_turn) & sky_mask)
                     red += np.float32(sky[texel, 0])
                     green += np.float32(sky[texel, 1])
                     blue += np.float32(sky[texel, 2])
@@ -205,22 +265,11 @@ def resolve(samples, used, triangles, walls, texture, starts, lens, air, sky, sk
                     sr, sg, sb = colours[t, 0], colours[t, 1], colours[t, 2]
                 if kind >= PAINT:
                     if grain < -one:
-                        at_x, at_y = tx + step_x * column, ty + step_y * column
-                        i, j = int(at_x), int(at_y)
-                        grain = np.float32(texture[start + (j & mask) * size + (i & mask)])
-                        if close:
-                            right = np.float32(texture[start + (j & mask) * size + (i + 1 & mask)])
-                            above = np.float32(texture[start + (j + 1 & mask) * size + (i & mask)])
-                            beyond = np.float32(texture[start + (j + 1 & mask) * size + (i + 1 & mask)])
-                            fx, fy = np.float32(at_x - i), np.float32(at_y - j)
-                            grain += (right - grain) * fx
-                            above += (beyond - above) * fx
-                            grain += (above - grain) * fy
-                        grain = (grain - np.float32(128.0)) * np.float32(1 / 128)
-                    light = one + ROUGHNESS[kind] * grain
+                        grain = _grain(texture, start, size, close, tx + step_x * column, ty + step_y * column)
+                    light = one + _ROUGHNESS[kind] * grain
                     lit = np.float32(shaded[column]) * share if whole else np.float32(shadow[here])
                     light *= one - dark * lit
-                    if beams > 0:
+                    if beamed:
                         light *= _beam(
                             beam_x,
                             beam_y,
@@ -236,7 +285,7 @@ def resolve(samples, used, triangles, walls, texture, starts, lens, air, sky, sk
                     blue += sb * light + veil_b
                     continue
                 w = depth[here]
-                if kind == FACADE or (beams > 0 and kind != GLOW):
+                if kind == FACADE or (beamed and kind != GLOW):
                     distance = 1.0 / np.float64(w)
                     x = (column + offsets[s, 0] / 256 - centre_x) / focal
                     y_here = (row + offsets[s, 1] / 256 - centre_y) / focal
@@ -247,11 +296,11 @@ def resolve(samples, used, triangles, walls, texture, starts, lens, air, sky, sk
                         n = wall_of[t]
                         flat = np.sqrt(view_x * view_x + view_y * view_y)
                         sr, sg, sb = _facade(
-                            sr, sg, sb, wall_frames[n], wall_glass[n], wall_trims[n], wall_seeds[n],
+                            colours[t], wall_glass[n], wall_trims[n], wall_seeds[n], wall_frames[n],
                             world_x, world_y, p[2] + distance * (r[1, 2] * y_here + r[2, 2]),
                             view_x / flat, view_y / flat, distance / focal, lit_windows,
                         )  # fmt: skip
-                    if beams > 0:
+                    if beamed:
                         light = _beam(beam_x, beam_y, beam_u, beam_v, beams, world_x, world_y)
                         sr, sg, sb = sr * light, sg * light, sb * light
                 clear = w * reach
@@ -268,7 +317,7 @@ def resolve(samples, used, triangles, walls, texture, starts, lens, air, sky, sk
             image[row, column, 2] = np.uint8(min(blue + half, full))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled()
 def draw_rain(image, seed, count):  # type: ignore[no-untyped-def]
     """Blend `count` falling streaks into the picture; where they are depends on `seed` alone."""
     height, width = image.shape[0], image.shape[1]
@@ -281,3 +330,116 @@ def draw_rain(image, seed, count):  # type: ignore[no-untyped-def]
             if row < height and column >= 0:
                 for c in range(3):
                     image[row, column, c] += np.uint8((210 - min(image[row, column, c], 210)) * 70 // 256)
+
+
+@compiled()
+def resolve_plan_piece(samples, triangles, ground_texture, level, bare, shadow_light, x0, y1, scale, out):  # type: ignore[no-untyped-def]
+    """Write a piece of the map (H, W) uint64, see `plan.PlanMap`; drawn by the `draw_plan_…` kernels."""
+    _, index, shadow, _, offsets, width, height = samples
+    colours, kinds = triangles.colour, triangles.kind
+    count = offsets.shape[0]
+    dark = np.float32(1.0 - shadow_light)
+    one, half, full = np.float32(1.0), np.float32(0.5), np.float32(255.0)
+    texture, starts, size, texel = ground_texture
+    start, size, texel = starts[level], size >> level, texel * (1 << level)
+    for row in range(height):
+        j = int(np.floor((y1 - (row + 0.5) / scale) / texel)) & (size - 1)
+        for column in range(width):
+            i = int(np.floor((x0 + (column + 0.5) / scale) / texel)) & (size - 1)
+            grain = (np.float32(texture[start + j * size + i]) - np.float32(128.0)) * np.float32(1 / 128)
+            base = row * count * width + column
+            parts = 1
+            for s in range(1, count):
+                at = base + s * width
+                if index[at] != index[base] or shadow[at] != shadow[base]:
+                    parts = count
+            share = np.float32(1.0 / parts)
+            red, green, blue = np.float32(0.0), np.float32(0.0), np.float32(0.0)
+            for s in range(parts):
+                at = base + s * width
+                t = index[at]
+                kind = GRASS
+                sr, sg, sb = bare[0], bare[1], bare[2]
+                if t >= 0:
+                    kind = kinds[t]
+                    sr, sg, sb = colours[t, 0], colours[t, 1], colours[t, 2]
+                light = one
+                if kind >= PAINT:
+                    light = (one + _ROUGHNESS[kind] * grain) * (one - dark * np.float32(shadow[at]))
+                red += sr * light
+                green += sg * light
+                blue += sb * light
+            out[row, column] = (
+                np.uint64(min(red * share + half, full))
+                | np.uint64(min(green * share + half, full)) << np.uint64(_LANE)
+                | np.uint64(min(blue * share + half, full)) << np.uint64(2 * _LANE)
+            )
+
+
+@compiled()
+def resolve_plan(samples, used, triangles, plan, scale, view_x, view_y, right_x, right_y, shadow_light, image):  # type: ignore[no-untyped-def]
+    """Write the picture (H, W, 3) uint8 seen from straight above (view_x, view_y) by a camera of the map's scale.
+
+    `right` is the world direction of the image's x axis. `plan` is the map (`plan.PlanMap.pixels`) of `scale` pixels
+    per metre, interpolated between four of its pixels on integers. Bodies and their shadows come from the first `used`
+    samples of every pixel.
+    """
+    _, index, shadow, touched, offsets, width, height = samples
+    colours = triangles.colour
+    count = offsets.shape[0]
+    step_u, step_v = np.int64(np.floor(right_x * 65536 + 0.5)), np.int64(np.floor(-right_y * 65536 + 0.5))
+    pixels, side_mask = plan.ravel(), plan.shape[0] - 1
+    bits = np.uint64(0)
+    while np.uint64(side_mask) >> bits > 0:
+        bits += np.uint64(1)
+    mask, unit = np.uint64(side_mask), np.uint64(1)
+    share, half = np.float32(1.0 / used), np.float32(0.5)
+    dark = np.float32(1.0 - shadow_light)
+    changed = np.empty(width, np.uint8)
+    for row in range(height):
+        # The image's y axis points along (right_y, -right_x).
+        down, left = row + 0.5 - height / 2, 0.5 - width / 2
+        u0 = np.int64(np.floor((view_x * scale + left * right_x + down * right_y - 0.5) * 65536))
+        v0 = np.int64(np.floor((-view_y * scale - left * right_y + down * right_x - 0.5) * 65536))
+        for column in range(width):
+            u, v = u0 + column * step_u, v0 + column * step_v
+            i0, j0 = np.uint64((u >> 16) & side_mask), np.uint64((v >> 16) & side_mask)
+            i1, j1 = (i0 + unit) & mask, (j0 + unit) & mask
+            fu, fv = np.uint64((u >> 12) & 15), np.uint64((v >> 12) & 15)
+            j0, j1 = j0 << bits, j1 << bits
+            # All three colours at once; 16 x 16 steps between pixels add 8 bits to each.
+            a, b, c, d = pixels[j0 | i0], pixels[j0 | i1], pixels[j1 | i0], pixels[j1 | i1]
+            upper = a * np.uint64(16) + (b - a) * fu
+            lower = c * np.uint64(16) + (d - c) * fu
+            mixed = (upper * np.uint64(16) + (lower - upper) * fv) >> np.uint64(8)
+            image[row, column, 0] = mixed
+            image[row, column, 1] = mixed >> np.uint64(_LANE)
+            image[row, column, 2] = mixed >> np.uint64(2 * _LANE)
+        low, high = touched[row, 0], touched[row, 1] + 1
+        if low >= high:
+            continue
+        changed[low:high] = 0
+        base = row * count * width
+        for s in range(used):
+            start = base + s * width
+            dark_there, seen = shadow[start + low : start + high], index[start + low : start + high]
+            marks = changed[low:high]
+            for i in range(high - low):
+                marks[i] |= dark_there[i] | np.uint8(seen[i] >= 0)
+        for column in range(low, high):
+            if changed[column] == 0:
+                continue
+            red, green, blue = np.float32(0.0), np.float32(0.0), np.float32(0.0)
+            for s in range(used):
+                at = base + s * width + column
+                t = index[at]
+                if t >= 0:
+                    red, green, blue = red + colours[t, 0], green + colours[t, 1], blue + colours[t, 2]
+                else:
+                    light = np.float32(1.0) - dark * np.float32(shadow[at])
+                    red += np.float32(image[row, column, 0]) * light
+                    green += np.float32(image[row, column, 1]) * light
+                    blue += np.float32(image[row, column, 2]) * light
+            image[row, column, 0] = np.uint8(red * share + half)
+            image[row, column, 1] = np.uint8(green * share + half)
+            image[row, column, 2] = np.uint8(blue * share + half)

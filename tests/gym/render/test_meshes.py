@@ -13,7 +13,7 @@ from drivehierarchy_gym.render import props
 from drivehierarchy_gym.render.actor_meshes import EGO, actor_meshes, nominal_size
 from drivehierarchy_gym.render.camera import CameraSpec, view_of
 from drivehierarchy_gym.render.mesh import Mesh, MeshBuilder
-from drivehierarchy_gym.render.rasterizer import CENTRE, NOTHING, SOLID, Lens, draw_triangle, new_samples
+from drivehierarchy_gym.render.rasterizer import CENTRE, NOTHING, SOLID, draw_triangle, lens_of, new_samples
 
 CAMERA = CameraSpec("close", 120, 90, 60.0, 0.0, 0.0, 2.0, pitch_deg=-8.0)
 
@@ -34,8 +34,7 @@ def silhouette(mesh: Mesh, yaw: float, *, both_sides: bool) -> np.ndarray:
     low, high = mesh.bounds
     away = 2.2 * float(np.abs(mesh.corners).max()) + 1.0
     view = view_of(CAMERA, Pose(0, 0, 0))
-    f = CAMERA.focal_px
-    lens = Lens(view.rotation, view.position, f, 60.0, 45.0, 60.0 / f, 45.0 / f)
+    lens = lens_of(CAMERA, view)
     c, s = math.cos(yaw), math.sin(yaw)
     turned = (mesh.corners - (low + high) / 2) @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]).T
     local = (turned + np.array([away, 0, 1.2]) - view.position) @ view.rotation.T

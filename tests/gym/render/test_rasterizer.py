@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivehierarchy_gym.geometry import Pose
-from drivehierarchy_gym.render.camera import NEAR, CameraSpec, View, view_of
+from drivehierarchy_gym.render.camera import NEAR, CameraSpec, view_of
 from drivehierarchy_gym.render.rasterizer import (
     CENTRE,
     FOUR,
@@ -24,6 +24,7 @@ from drivehierarchy_gym.render.rasterizer import (
     draw_ground,
     draw_triangle,
     fill_triangle,
+    lens_of,
     new_samples,
 )
 
@@ -34,18 +35,8 @@ step = st.integers(-3 * 256, (WIDTH + 3) * 256)
 corner = st.tuples(step, st.integers(-3 * 256, (HEIGHT + 3) * 256))
 
 
-def lens_of(camera: CameraSpec, ego: Pose) -> Lens:
-    view: View = view_of(camera, ego)
-    f = camera.focal_px
-    return Lens(
-        view.rotation,
-        view.position,
-        f,
-        camera.width / 2,
-        camera.height / 2,
-        camera.width / 2 / f,
-        camera.height / 2 / f,
-    )
+def lens_at(camera: CameraSpec, ego: Pose) -> Lens:
+    return lens_of(camera, view_of(camera, ego))
 
 
 def fill(samples: Samples, corners: list[tuple[int, int]], number: int = 0, how: int = SOLID) -> None:
@@ -158,7 +149,7 @@ JITTER = [(0.0, 0.0), (0.03, 0.03), (-0.03, 0.03), (0.03, -0.03), (-0.03, -0.03)
 @given(st.lists(st.tuples(place, place, place), min_size=1, max_size=4), st.floats(-3, 3))
 def test_nearest_triangle_is_seen_wherever_rays_say_so(triangles: list, yaw: float) -> None:
     """Visibility, depth and near-plane clipping against ray casting; the order of drawing does not matter."""
-    lens = lens_of(CAMERA, Pose(1.0, -2.0, yaw))
+    lens = lens_at(CAMERA, Pose(1.0, -2.0, yaw))
     shapes = [np.array(triangle, dtype=np.float64) for triangle in triangles]
     first, second = new_samples(WIDTH, HEIGHT, CENTRE), new_samples(WIDTH, HEIGHT, CENTRE)
     for number, shape in enumerate(shapes):
@@ -181,7 +172,7 @@ def test_nearest_triangle_is_seen_wherever_rays_say_so(triangles: list, yaw: flo
 
 
 def test_backs_are_not_drawn() -> None:
-    lens = lens_of(CAMERA, Pose(0, 0, 0))
+    lens = lens_at(CAMERA, Pose(0, 0, 0))
     towards_us = np.array([[10.0, 3, 0], [10, -3, 0], [10, 0, 3]])
     samples = new_samples(WIDTH, HEIGHT, CENTRE)
     draw(samples, lens, towards_us[::-1].copy(), 0)
@@ -193,7 +184,7 @@ def test_backs_are_not_drawn() -> None:
 @pytest.mark.parametrize("reach", [30.0, 3_000.0, 300_000.0])
 def test_triangles_far_beyond_the_image_still_cover_it(reach: float) -> None:
     """The ground under the camera, up to corners whose pixels would overflow without clipping."""
-    lens = lens_of(CameraSpec("down", WIDTH, HEIGHT, 90.0, 0, 0, 1.5, pitch_deg=-40.0), Pose(0, 0, 0.3))
+    lens = lens_at(CameraSpec("down", WIDTH, HEIGHT, 90.0, 0, 0, 1.5, pitch_deg=-40.0), Pose(0, 0, 0.3))
     corners = np.array([[-reach, -reach, reach, -reach, reach, reach], [-reach, -reach, reach, reach, -reach, reach]])
     samples = new_samples(WIDTH, HEIGHT, FOUR)
     layers = np.zeros(2, np.uint8)
@@ -203,7 +194,7 @@ def test_triangles_far_beyond_the_image_still_cover_it(reach: float) -> None:
 
 
 def test_ground_layers_hide_lower_ones_in_any_order_and_nothing_that_stands_on_them() -> None:
-    lens = lens_of(CAMERA, Pose(0, 0, 0))
+    lens = lens_at(CAMERA, Pose(0, 0, 0))
     quad = np.array([[2.0, -9, 20, -9, 20, 9], [2.0, -9, 20, 9, 2, 9]])
     corners = np.concatenate([quad, quad])
     wall = np.array([[12.0, 1, 0], [12, -1, 0], [12, 0, 1.0]])
@@ -220,7 +211,7 @@ def test_ground_layers_hide_lower_ones_in_any_order_and_nothing_that_stands_on_t
 
 
 def test_shadows_change_no_triangle() -> None:
-    lens = lens_of(CAMERA, Pose(0, 0, 0))
+    lens = lens_at(CAMERA, Pose(0, 0, 0))
     quad = np.array([[2.0, -9, 20, -9, 20, 9], [2.0, -9, 20, 9, 2, 9]])
     samples = new_samples(WIDTH, HEIGHT, FOUR)
     shadows = np.full(2, SHADOW_LAYER, np.uint8)

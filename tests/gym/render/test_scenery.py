@@ -13,7 +13,7 @@ from drivehierarchy_gym.geometry import Pose
 from drivehierarchy_gym.render.buildings import build
 from drivehierarchy_gym.render.camera import FRONT, CameraSpec, view_of
 from drivehierarchy_gym.render.noise import LEVELS, TEXTURE_SIZE, ground_texture, hash_unit
-from drivehierarchy_gym.render.rasterizer import Lens
+from drivehierarchy_gym.render.rasterizer import lens_of
 from drivehierarchy_gym.render.roadside import aspect, signal_posts, signs
 from drivehierarchy_gym.render.shadows import box_shadows
 from drivehierarchy_gym.render.tiles import TILE, in_view, tiled
@@ -37,8 +37,8 @@ metres = st.floats(-200, 200)
 def test_no_ball_in_view_is_dropped(balls: list, yaw: float, pitch: float, inside: tuple) -> None:
     """If any point of a ball projects into the image, the ball is listed; and nearer ones come first."""
     camera = CameraSpec("any", 160, 90, 80.0, 0, 0, 2.0, pitch_deg=pitch)
-    view, f = view_of(camera, Pose(3.0, -4.0, yaw)), camera.focal_px
-    lens = Lens(view.rotation, view.position, f, 80.0, 45.0, 80.0 / f, 45.0 / f)
+    view = view_of(camera, Pose(3.0, -4.0, yaw))
+    lens = lens_of(camera, view)
     table = np.array(balls)
     listed = in_view(lens, table[:, :3], table[:, 3], 1000.0).tolist()
     for n, (x, y, z, radius) in enumerate(balls):
@@ -51,8 +51,7 @@ def test_no_ball_in_view_is_dropped(balls: list, yaw: float, pitch: float, insid
 
 
 def test_in_view_respects_its_limit() -> None:
-    view, f = view_of(FRONT, Pose(0, 0, 0)), FRONT.focal_px
-    lens = Lens(view.rotation, view.position, f, 400.0, 225.0, 400 / f, 225 / f)
+    lens = lens_of(FRONT, view_of(FRONT, Pose(0, 0, 0)))
     centre = np.array([[50.0, 0, 0], [150.0, 0, 0]])
     assert in_view(lens, centre, np.ones(2), 100.0).tolist() == [0]
 
@@ -182,7 +181,7 @@ def test_looks_are_within_their_ranges(sky: str, altitude: float) -> None:
 
 
 def test_texture_levels_keep_their_mean() -> None:
-    texture, starts = ground_texture()
+    texture, starts, _, _ = ground_texture()
     sizes = [(TEXTURE_SIZE >> k) ** 2 for k in range(LEVELS)]
     assert len(texture) == sum(sizes)
     levels = [texture[start : start + size].astype(float) for start, size in zip(starts, sizes, strict=True)]
