@@ -109,7 +109,9 @@ class Correlations:
 @dataclass(frozen=True, slots=True)
 class Analysis:
     rule: ParseRule
-    """Rule of profiles, deficits and comparisons; tables show both."""
+    """Rule of profiles and comparisons; tables show both."""
+    reference_rule: ParseRule
+    """Rule of deficits, correlations and the scatter: official beside the paper's models, which were scored so."""
     models: tuple[ModelAnalysis, ...]
     published: tuple[ModelResult, ...]
     best: dict[str, BestKnown]
@@ -138,19 +140,21 @@ def analyse(
         for model in results
     ]
     refuse([*measured, *published])
-    pool = {model.model: model.scores(rule) for model in measured}
     same_questions = all(like_paper(model) for model in measured if model.tasks)
     with_paper = paper and same_questions
+    reference_rule: ParseRule = "official" if published else rule
+    pool = {model.model: model.scores(reference_rule) for model in measured}
     # Without the paper's scores a lone model would be its own best known, which says nothing.
     best = best_known(pool, paper=with_paper) if with_paper or len(measured) > 1 else {}
-    models = tuple(_model(model, rule, best, published, seed) for model in measured)
+    models = tuple(_model(model, rule, reference_rule, best, published, seed) for model in measured)
     return Analysis(
         rule=rule,
+        reference_rule=reference_rule,
         models=models,
         published=tuple(published),
         best=best,
         pairs=tuple(_pairs(models, rule, seed)),
-        correlations=_correlations(measured, published, rule),
+        correlations=_correlations(measured, published, reference_rule),
         warnings=tuple(warnings(measured)),
     )
 
@@ -158,12 +162,13 @@ def analyse(
 def _model(
     result: ModelResult,
     rule: ParseRule,
+    reference_rule: ParseRule,
     best: Mapping[str, BestKnown],
     published: Sequence[ModelResult],
     seed: int,
 ) -> ModelAnalysis:
     open_loop = {each: result.open_loop(each, seed=seed) for each in result.rules()}
-    found = deficits(result.scores(rule), best)
+    found = deficits(result.scores(reference_rule), best)
     chosen = targets(found)
     closed = result.closed_loop
     return ModelAnalysis(
@@ -298,7 +303,7 @@ def _correlations(
     pool = [*published, *(model for model in complete if like_paper(model))] if published else complete
     if len(pool) < 3:
         return None
-    scores = {model.model: model.scores("official" if model.kind == "published" else rule) for model in pool}
+    scores = {model.model: model.scores(rule) for model in pool}
     by_task = {task.id: [row[task.id] for row in scores.values()] for task in TASKS}
     by_rank = {f"R{rank}": values for rank, values in rank_scores(scores, weighted=True).items()}
     closed = {model.model: value for model in pool if (value := model.r4()) is not None}

@@ -81,7 +81,7 @@ def _profile(analysis: Analysis) -> Iterator[Block]:
     for number, part in enumerate(_chunks(able, MODELS_A_FIGURE), start=1):
         names = ", ".join(model.result.model for model in part)
         profiles = [Profile(model.result.model, model.open_loop[analysis.rule].tasks) for model in part]
-        behind = " The grey band spans the paper's 15 models." if band else ""
+        behind = " The grey band spans the paper's 15 models under the rule official." if band else ""
         spoken = "; ".join(f"{p.name}: {_spoken(p)}" for p in profiles)
         yield Picture(
             f"profile-{number}",
@@ -437,7 +437,7 @@ def _open_closed(analysis: Analysis) -> Iterator[Block]:
         if model.published is not None
     ]
     for model in analysis.models:
-        found = model.open_loop.get(analysis.rule)
+        found = model.open_loop.get(analysis.reference_rule)
         if found and model.closed_loop and found.open.value is not None:
             points.append(Point(model.result.model, found.open, model.closed_loop.estimates.overall, reference=False))
     if len(points) >= 3:
@@ -507,8 +507,8 @@ def _targets(analysis: Analysis) -> Iterator[Block]:
         ]
         yield table(
             f"deficits-{_slug(model.result.model)}",
-            f"{model.result.model}: relative deficit against the best known result, (score - best) / best; "
-            f"a target at {100 * THRESHOLD:.0f} % or below",
+            f"{model.result.model}: relative deficit against the best known result, (score - best) / best, under the "
+            f"rule {analysis.reference_rule}; a target at {100 * THRESHOLD:.0f} % or below",
             ("task", "what", "score", "best known", "by", "deficit"),
             rows,
             text_columns=2,
@@ -637,8 +637,7 @@ def _other_edition(analysis: Analysis) -> str:
 
 def _estimate(estimate: Estimate, decimals: int = 1) -> Cell:
     if estimate.value is None:
-        incomplete = (estimate.reason or "").startswith("incomplete")
-        return Cell("incomplete" if incomplete else "undefined", mark="missing")
+        return Cell(estimate.format(), mark="missing")
     return Cell(estimate.format(decimals), estimate.value)
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+INCOMPLETE = "incomplete"
+"""First word of the reason of a sum that lacks a part."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -34,10 +37,15 @@ class Estimate:
         """True when the interval exists and lies on one side of zero."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
+    @property
+    def incomplete(self) -> bool:
+        """True when there is no value because a part of a sum is missing."""
+        return self.value is None and (self.reason or "").startswith(INCOMPLETE)
+
     def format(self, decimals: int = 1) -> str:
-        """ "45.1 [43.9, 46.2]", "45.1" without an interval, "undefined" without a value."""
+        """ "45.1 [43.9, 46.2]", "45.1" without an interval, "incomplete" or "undefined" without a value."""
         if self.value is None:
-            return "undefined"
+            return "incomplete" if self.incomplete else "undefined"
         text = f"{self.value:.{decimals}f}"
         if self.low is None or self.high is None:
             return text

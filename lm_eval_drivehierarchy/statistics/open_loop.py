@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lm_eval_drivehierarchy.statistics.bootstrap import LEVEL, REPLICATES, weighted_estimates
-from lm_eval_drivehierarchy.statistics.estimates import Estimate
+from lm_eval_drivehierarchy.statistics.estimates import INCOMPLETE, Estimate
 from lm_eval_drivehierarchy.statistics.scenes import SceneSums
 from lm_eval_drivehierarchy.tasks import RANKS, TASKS, tasks_of_rank
 
@@ -43,7 +43,7 @@ def weighted_sums(present: Iterable[str]) -> dict[str, dict[str, float]]:
 
 def missing_reason(tasks: Sequence[str]) -> str:
     """Why a sum over tasks has no value."""
-    return f"incomplete: no score for {', '.join(tasks)}"
+    return f"{INCOMPLETE}: no score for {', '.join(tasks)}"
 
 
 def open_loop_estimates(

@@ -77,6 +77,13 @@ class TestAnalysis:
         assert found.correlations.pool[-1] == "mine"
         assert found.correlations.ranks["R1", "R4"].n == 16
 
+    def test_beside_the_paper_deficits_and_correlations_use_its_rule(self) -> None:
+        mine = model("mine", 1, edition="release")
+        found = analyse([mine], rule="flexible")
+        assert found.models[0].deficits["r3_1"].score == mine.scores("official")["r3_1"]
+        alone = analyse([model("a", 1), model("b", 2)], rule="flexible", paper=False)
+        assert alone.models[0].deficits["r3_1"].score == model("a", 1).scores("flexible")["r3_1"]
+
     def test_without_measured_items_the_paper_correlations_are_its_own(self) -> None:
         found = ANALYSIS.correlations
         assert len(found.pool) == 15

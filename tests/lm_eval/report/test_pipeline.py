@@ -1,0 +1,81 @@
+"""From replies on disk to the page, through the commands that a user types."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from drivehierarchy_data.editions import Edition
+from lm_eval_drivehierarchy.baselines import baseline
+from lm_eval_drivehierarchy.cli import app
+from lm_eval_drivehierarchy.tasks import TASKS_BY_ID
+
+from ..test_result_files import write_run
+
+
+def write_replies(edition: Edition, agent: str, folder: Path) -> Path:
+    """Prediction files as the release's scripts write them."""
+    folder.mkdir(parents=True)
+    answer = baseline(agent, edition)
+    for task in edition.tasks():
+        file = TASKS_BY_ID[task].release
+        lines = []
+        for document in edition.documents(task):
+            truth = document["answer"]
+            given = json.loads(truth) if document["answer_kind"] in ("box", "order") else truth
+            record = {
+                file.id_field: document["id"], "question": document["question"], "ground_truth": given,
+                "model_prediction": answer(document),
+            }  # fmt: skip
+            lines.append(json.dumps(record) + "\n")
+        (folder / file.prediction_file).write_text("".join(lines), encoding="utf-8")
+    return folder
+
+
+def command(*arguments: object):
+    result = CliRunner().invoke(app, [str(part) for part in arguments], env={"COLUMNS": "160", "TERM": "dumb"})
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_replies_become_a_report_whose_numbers_lead_back_to_their_files(edition: Edition, tmp_path: Path) -> None:
+    for agent in ("oracle", "random"):
+        folder = write_replies(edition, agent, tmp_path / agent)
+        command("score", folder, "--edition", edition.folder.parent, "--judge", "off")
+    driven = write_run(tmp_path / "r4", "oracle")
+    out = tmp_path / "report"
+    command("report", tmp_path / "oracle", driven, tmp_path / "random", "--out", out)
+
+    numbers = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    by_name = {entry["model"]: entry for entry in numbers["models"]}
+    assert by_name["oracle"]["edition"] == edition.name
+    assert by_name["oracle"]["edition_hash"] == edition.digest
+    assert {task: e["value"] for task, e in by_name["oracle"]["estimates"]["official"]["tasks"].items()} == {
+        task: 100.0 for task in edition.tasks() if task != "r1_4"
+    }
+    assert "judge" in by_name["oracle"]["absent"]["r1_4"]
+    for task, estimate in by_name["random"]["estimates"]["flexible"]["tasks"].items():
+        stored = json.loads((tmp_path / "random" / "evaluation" / "final_score.json").read_text(encoding="utf-8"))
+        items = stored["drivehierarchy"]["result"]["tasks"][task]["items"]
+        assert estimate["value"] == pytest.approx(np.mean([item["scores"]["flexible"] for item in items]))
+    scores = [json.loads(path.read_text())["score_composed"] for path in sorted(driven.glob("*/*/scene_score.json"))]
+    assert by_name["oracle"]["closed_loop"]["estimates"]["overall"]["value"] == pytest.approx(np.mean(scores))
+    files = {record["path"]: record["sha256"] for record in by_name["oracle"]["files"]}
+    assert sum(path.endswith("scene_score.json") for path in files) == 10
+    assert any(path.endswith("final_score.json") for path in files)
+
+    text = (out / "report.md").read_text(encoding="utf-8")
+    assert "oracle: r1\\_4 has no score" in text
+    assert f"{np.mean(scores):.1f} [" in text
+
+
+def test_an_incomplete_result_does_not_enter_the_leaderboard(edition: Edition, tmp_path: Path) -> None:
+    folder = write_replies(edition, "oracle", tmp_path / "oracle")
+    command("score", folder, "--edition", edition.folder.parent, "--judge", "off")
+    result = CliRunner().invoke(
+        app, ["leaderboard", str(folder), "--no-r4", "--out", str(tmp_path / "board.html")], env={"COLUMNS": "160"}
+    )
+    assert result.exit_code == 1
+    assert "not ranked oracle: no score for r1_4" in result.output
