@@ -19,7 +19,7 @@ from ..final_score import FILE_NAME, final_score, score_replies, write_final_sco
 from ..judge import NoJudge, find_judge
 from ..parsing import ParseRule
 from ..reply_files import ReplyFileError, questions_of_edition, questions_of_release, read_replies, write_predictions
-from ..results import ModelResult
+from ..results import PAPER_EDITION, ModelResult
 from ..tasks import RANKS, TASKS, tasks_of_rank
 
 
@@ -51,11 +51,16 @@ def score(
     if edition is not None and release is not None:
         raise ReplyFileError("give --edition or --release, not both")
     questions = None
-    if edition is not None:
-        questions = questions_of_edition(find_edition(edition))
+    answered = find_edition(edition) if edition is not None else None
+    if answered is not None:
+        questions = questions_of_edition(answered)
     elif release is not None:
         questions = questions_of_release(find_questions(release, os.environ))
     found = read_replies(folder, questions)
+    if answered is not None and found.edition is None:
+        found.edition, found.edition_hash = answered.name, answered.digest
+    elif release is not None and found.edition is None:
+        found.edition = PAPER_EDITION
     if model is not None:
         found.model = model
     needs_judge = any(replies.task.kind == "text" for replies in found.tasks.values())
