@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from drivehierarchy_gym.backends.protocol import TICK_SECONDS
 from drivehierarchy_gym.backends.sumo.messages import (
+    BODY_VALUES,
     BRAKING,
     LEFT,
     RIGHT,
@@ -127,8 +128,11 @@ class SumoBackend:
             report = self._report
             assert report is not None
             states = dict(self._standing)
-            for number, x, y, yaw, speed, flags in report.bodies:
-                states[number] = _state(plan.actors[number], x, y, yaw, speed, flags)
+            values = report.bodies
+            for i in range(0, len(values), BODY_VALUES):
+                number = int(values[i])
+                x, y, yaw, speed = values[i + 1 : i + 5]
+                states[number] = _state(plan.actors[number], x, y, yaw, speed, int(values[i + 5]))
             actors = tuple(states[number] for number in sorted(states))
             self._snapshot = Snapshot(self._time(), EgoState(*report.ego), actors, report.signals)
         return self._snapshot

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from drivehierarchy_gym.backends.sumo.behaviours import ScriptedDriver
-from drivehierarchy_gym.backends.sumo.messages import BRAKING, LEFT, RIGHT, BodyValues
+from drivehierarchy_gym.backends.sumo.messages import BRAKING, LEFT, RIGHT
 from drivehierarchy_gym.backends.sumo.paths import PathFollower
 from drivehierarchy_gym.backends.sumo.route_ends import RouteEnd
 from drivehierarchy_gym.backends.sumo.triggers import BodyState, Scene, TriggerWatch
@@ -61,7 +61,8 @@ class Body:
         """Metres between where it stands and its planned pose."""
         return math.hypot(self.x - self.plan.pose.x, self.y - self.plan.pose.y)
 
-    def values(self) -> BodyValues:
+    def values(self) -> tuple[float, ...]:
+        """The `BODY_VALUES` numbers of a report."""
         return (self.number, self.x, self.y, self.yaw, self.speed, self.flags)
 
     def state(self) -> BodyState:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import socket
 import struct
+from array import array
 from typing import Any, NamedTuple
 
 from drivehierarchy_gym.backends.sumo.contacts import Segment
@@ -14,8 +15,8 @@ from drivehierarchy_gym.state import Contact
 
 EgoValues = tuple[float, float, float, float, float, float]
 """The fields of `state.EgoState` in order."""
-BodyValues = tuple[int, float, float, float, float, int]
-"""Number of the actor in the plan, x, y, yaw, speed, flags."""
+BODY_VALUES = 6
+"""Numbers per body: number of the actor in the plan, x, y, yaw, speed, flags."""
 BRAKING, LEFT, RIGHT = 1, 2, 4
 """Flags of a body."""
 
@@ -57,7 +58,8 @@ class WorldReport(NamedTuple):
     """The world after the last tick. Standing bodies are not in it: the plan says where they are."""
 
     ego: EgoValues
-    bodies: list[BodyValues]
+    bodies: array[float]
+    """`BODY_VALUES` doubles for each, one after the other: unpacked only where somebody looks at the world."""
     signals: dict[str, str]
 
 

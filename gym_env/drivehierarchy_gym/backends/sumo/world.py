@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from pathlib import Path
+from array import array
 
 import libsumo
 
@@ -27,6 +27,7 @@ from drivehierarchy_gym.backends.sumo.bodies import (
 from drivehierarchy_gym.backends.sumo.contacts import Walls, box_touches_box
 from drivehierarchy_gym.backends.sumo.dynamics import EgoDynamics
 from drivehierarchy_gym.backends.sumo.messages import EgoValues, NetworkFacts, TickReport, WorldReport
+from drivehierarchy_gym.backends.sumo.options import sumo_options
 from drivehierarchy_gym.backends.sumo.signals import RedLightWatch
 from drivehierarchy_gym.backends.sumo.triggers import BodyState, RouteProgress
 from drivehierarchy_gym.catalog import ACTOR_MODELS, EGO_HEIGHT, EGO_LENGTH, EGO_WIDTH
@@ -34,7 +35,6 @@ from drivehierarchy_gym.errors import ScenarioError
 from drivehierarchy_gym.plan import ActorPlan, EpisodePlan, PathDrive, StandDrive, TrafficDrive, WalkDrive
 from drivehierarchy_gym.state import Contact, VehicleControl
 
-CLASSES_FILE = Path(__file__).with_name("vehicle_classes.add.xml")
 EGO = "ego"
 EGO_SIZE = (EGO_LENGTH, EGO_WIDTH)
 EGO_REACH = math.hypot(*EGO_SIZE) / 2
@@ -43,8 +43,6 @@ MAX_SPEED_FACTOR = 5.0
 """Times the speed limit; beyond it SUMO's traffic underrates a speeding ego."""
 PLACED_WITHIN = 0.5
 """m; an actor further from its planned place at time 0 is an error of the scenario."""
-SUBLANE_RESOLUTION = 0.25
-"""m; SUMO's sublane model with the release's resolution: traffic sees where in a lane somebody is."""
 FIRST_POSITION = 0.1
 """m; SUMO cannot tell the heading of a vehicle that departs at the very start of a lane."""
 LATE_ENTRY_FROM_EGO = 60.0
@@ -115,18 +113,7 @@ class World:
         return self.report()
 
     def _start_sumo(self, plan: EpisodePlan) -> None:
-        options = [
-            "--net-file", str(plan.network_file),
-            "--additional-files", str(CLASSES_FILE),
-            "--step-length", str(TICK_SECONDS),
-            "--seed", str(plan.seed % 2**31),
-            "--lateral-resolution", str(SUBLANE_RESOLUTION),
-            "--insertion-checks", "none",  # scripted actors stand where the scenario says, gap or no gap
-            "--collision.action", "none",  # nobody vanishes; contacts with the ego are judged here
-            "--time-to-teleport", "-1",
-            "--no-step-log", "true",
-            "--no-warnings", "true",
-        ]  # fmt: skip
+        options = sumo_options(plan)
         if self._running:
             libsumo.load(options)
         else:
@@ -435,14 +422,13 @@ class World:
 
     def report(self) -> WorldReport:
         """The world now."""
-        values = []
+        values = array("d")
         for body in self._bodies.values():
             if isinstance(body.plan.drive, StandDrive):
                 continue
             if body.moves_by_itself:
                 body.read()
-            values.append(body.values())
-        values.sort()
+            values.extend(body.values())
         read_state = libsumo.trafficlight.getRedYellowGreenState
         return WorldReport(self._ego_values(), values, {signal: read_state(signal) for signal in self._signal_ids})
 
