@@ -328,7 +328,8 @@ def _vehicle(participant: Participant, placed: Placement) -> Actor:
 
 
 def _pedestrian(path: Path, network: RoadNetwork, participant: Participant) -> Actor:
-    """A walker from the nearest lane's centre, in straight lines, speed of the point it walks to (facts §3.10)."""
+    """A walker from the nearest lane's centre, in straight lines, speed of the point it walks to, hidden from traffic
+    (facts §3.10)."""
     x, y = participant.points[0]
     hits = [
         hit
@@ -348,6 +349,7 @@ def _pedestrian(path: Path, network: RoadNetwork, participant: Participant) -> A
         id=participant.id,
         model="pedestrian",
         motion=PathMotion(points=tuple(WorldPlace(x=px, y=py) for px, py in distinct[0]), speed=tuple(distinct[1])),
+        seen_by_traffic=False,
     )
 
 

@@ -152,7 +152,7 @@ def _actor(
         )
         for i, reaction in enumerate(actor.reactions)
     )
-    return ActorPlan(actor.id, actor.model, pose, drive, colour, reactions)
+    return ActorPlan(actor.id, actor.model, pose, drive, colour, reactions, seen_by_traffic=actor.seen_by_traffic)
 
 
 def _motion(

@@ -258,6 +258,8 @@ class Actor(Strict):
     colour: tuple[int, int, int] | None = None
     motion: Annotated[Traffic | Drive | Path | Stand, Field(discriminator="type")]
     reactions: tuple[Reaction, ...] = ()
+    seen_by_traffic: bool = True
+    """Whether other traffic brakes for it and steers round it; a vehicle of the traffic is always seen."""
 
     @model_validator(mode="after")
     def _reactions_need_traffic(self) -> Actor:

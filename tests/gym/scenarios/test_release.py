@@ -59,6 +59,7 @@ def test_plan_places_everybody_apart(entity: Path) -> None:
     kinds = [type(actor.drive) for actor in plan.actors]
     assert kinds == [TrafficDrive, TrafficDrive, PathDrive]
     assert plan.actors[0].drive.at_route_end == "stop"  # type: ignore[union-attr]
+    assert [actor.seen_by_traffic for actor in plan.actors] == [True, True, False]
 
 
 def test_blueprints_follow_the_release_s_seeded_choice(entity: Path) -> None:
