@@ -153,6 +153,7 @@ class TestContent:
             caveats.OPEN_SCORE, caveats.HIERARCHY, caveats.DATA, caveats.PARSING, caveats.REASONING, caveats.JUDGE,
             caveats.BOXES, caveats.TIES, caveats.PUBLISHED, caveats.PRODUCT, caveats.CLOSED_LOOP, caveats.SCALES,
             caveats.CORRELATION, caveats.TRANSFER, caveats.OTHER_EDITION.format(edition="sim"),
+            caveats.OTHER_SUITE.format(suite="suite open", backend="sumo"),
         ],
     )  # fmt: skip
     def test_caveats_stand_where_they_apply(self, caveat: str) -> None:

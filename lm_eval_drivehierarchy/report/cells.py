@@ -1,0 +1,113 @@
+"""Words and table cells that all sections of the report share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lm_eval_drivehierarchy import caveats
+from lm_eval_drivehierarchy.comparability import like_paper
+from lm_eval_drivehierarchy.report.analysis import Analysis, ModelAnalysis
+from lm_eval_drivehierarchy.report.document import Cell, Mark
+from lm_eval_drivehierarchy.report.figures import Profile
+from lm_eval_drivehierarchy.results import TaskResult
+from lm_eval_drivehierarchy.statistics.estimates import Estimate
+from lm_eval_drivehierarchy.statistics.paired import Comparison
+from lm_eval_drivehierarchy.tasks import TASKS_BY_ID
+
+MODELS_A_FIGURE = 4
+EMPTY = Cell("", mark="missing")
+PAPER_SUITE, PAPER_BACKEND = "release", "carla"
+"""R4 suite and simulator of the paper's Table 2."""
+
+
+def estimate_cell(estimate: Estimate, decimals: int = 1) -> Cell:
+    """Value with its interval, or why there is none in one word."""
+    if estimate.value is None:
+        return Cell(estimate.format(), mark="missing")
+    return Cell(estimate.format(decimals), estimate.value)
+
+
+def difference_cell(comparison: Comparison) -> Cell:
+    """Signed difference with its interval."""
+    estimate = comparison.difference
+    if estimate.value is None:
+        return EMPTY
+    text = f"{estimate.value:+.1f}"
+    if estimate.low is not None and estimate.high is not None:
+        text += f" [{estimate.low:+.1f}, {estimate.high:+.1f}]"
+    return Cell(text, estimate.value)
+
+
+def verdict_cell(comparison: Comparison) -> Cell:
+    """better, worse or tie, marked."""
+    marks: dict[str, Mark | None] = {"better": "good", "worse": "bad", "tie": None}
+    return Cell(comparison.verdict, mark=marks[comparison.verdict])
+
+
+def p_value_cell(comparison: Comparison) -> Cell:
+    """Unadjusted p-value."""
+    return Cell(f"{comparison.p_value:.4f}", comparison.p_value)
+
+
+def count_cell(result: TaskResult) -> Cell:
+    """Items scored, and of how many when some are missing."""
+    if result.n is None:
+        return EMPTY
+    if result.partial:
+        return Cell(f"{result.n} of {result.expected}", result.n, "missing")
+    return Cell(str(result.n), result.n)
+
+
+def share_cell(share: float | None, worrying: float | None = None) -> Cell:
+    """A share in per cent, marked when above `worrying`."""
+    if share is None:
+        return EMPTY
+    return Cell(f"{100 * share:.1f} %", share, "bad" if worrying is not None and share > worrying else None)
+
+
+def task_code(task: str) -> str:
+    """Id of a task as the paper writes it: r1_1_a -> "R1-1-A"."""
+    return task.upper().replace("_", "-")
+
+
+def score_name(name: str) -> str:
+    """Name of a comparison: a task, a rank, S_open, or an R4 family."""
+    return task_code(name) if name in TASKS_BY_ID else "S_open" if name == "open" else family_name(name)
+
+
+def family_name(name: str) -> str:
+    """Name of an R4 family in words."""
+    return name.replace("_", " ")
+
+
+def slug(name: str) -> str:
+    """A name as part of an id."""
+    return "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
+
+
+def chunks(models: Sequence[ModelAnalysis], size: int) -> Iterator[Sequence[ModelAnalysis]]:
+    """Models in groups that one figure can show."""
+    for start in range(0, len(models), size):
+        yield models[start : start + size]
+
+
+def spoken(profile: Profile) -> str:
+    """The values of a profile, for readers who do not see the figure."""
+    return ", ".join(f"{name} {e.value:.1f}" for name, e in profile.values.items() if e.value is not None)
+
+
+def other_edition(analysis: Analysis) -> str:
+    """Caveat for results on questions that the paper did not use."""
+    editions = sorted({m.result.edition or "unknown" for m in analysis.models if not like_paper(m.result)})
+    return caveats.OTHER_EDITION.format(edition=", ".join(editions))
+
+
+def other_suite(analysis: Analysis) -> str | None:
+    """Caveat for R4 runs that are not the paper's scenarios on the paper's simulator; None where all are."""
+    runs = [model.result.closed_loop for model in analysis.models if model.result.closed_loop is not None]
+    other = [run for run in runs if run.suite != PAPER_SUITE or run.settings.get("backend") != PAPER_BACKEND]
+    if not other:
+        return None
+    suites = sorted({f"suite {run.suite or 'unknown'}" for run in other})
+    backends = sorted({str(run.settings.get("backend") or "an unnamed simulator") for run in other})
+    return caveats.OTHER_SUITE.format(suite=", ".join(suites), backend=", ".join(backends))
