@@ -95,6 +95,12 @@ def test_a_car_departs_at_the_very_start_of_a_lane_facing_along_it(backend: Sumo
         (actor("a", Pose(-250.0, LANE_1, EAST), TrafficDrive(("nowhere",), 1, 52.3, 5.0)), "nowhere"),
         (actor("a", Pose(-250.0, LANE_1, EAST), TrafficDrive(("WC", "CE"), 1, 52.3, 90.0)), "too high"),
         (actor("a", Pose(-250.0, -8.0, EAST), TrafficDrive(("WC", "CE"), 0, 52.3, 5.0)), "SUMO"),
+        (
+            actor(
+                "a", Pose(-50.0, -8.0, NORTH), PathDrive(Polyline.through([(-50, -9), (-50, 8)]), (1.0,)), "pedestrian"
+            ),
+            "its path begins elsewhere, 1.00 m away",
+        ),
         (car_on_wc("a", -96.0, 0.0), "overlaps the ego"),
         (actor("a", Pose(-98.0, LANE_1 - 1.0, EAST), StandDrive(), "cone"), "overlaps the ego"),
     ],
@@ -111,6 +117,22 @@ def test_the_ego_stands_in_its_place_also_where_sumo_cannot_drive_its_route(
 ) -> None:
     backend.reset(make_plan(car_on_wc("behind", -140.0, 10.0, edges=("WC", "CS")), route_edges=edges))
     assert all(not tick.contacts for tick in _drive(backend, STILL, 10.0))
+
+
+def test_background_that_sumo_refuses_is_left_out(backend: SumoBackend, make_plan: MakePlan) -> None:
+    lost = TrafficDrive(("WC", "NC"), 1, 52.3, 5.0)
+    pose = Pose(-250.0, LANE_1, EAST)
+    snapshot = backend.reset(
+        make_plan(
+            actor("now", pose, lost, background=True),
+            actor("later", pose, lost, background=True, depart_time=0.5),
+            actor("walker", pose, WalkDrive(("nowhere",), 5.0), "pedestrian", background=True),
+            car_on_wc("fine", -200.0, 5.0),
+        )
+    )
+    assert [a.id for a in snapshot.actors] == ["fine"]
+    backend.advance(STILL, 40)
+    assert [a.id for a in backend.snapshot().actors] == ["fine"]
 
 
 # --- the four kinds of contact ---------------------------------------------------------------------------------------

@@ -83,6 +83,11 @@ class PathBody(Body):
     def started(self) -> bool:
         return self.follower.begun
 
+    def misplaced_by(self) -> float:
+        """Metres between its planned pose and the first point of its path."""
+        x, y, _ = self.follower.pose()
+        return math.hypot(x - self.plan.pose.x, y - self.plan.pose.y)
+
     def tick(self, scene: Scene, seconds: float) -> bool:
         """Move on; True when the body moved."""
         if not self.follower.begun and (self._start is None or self._start.check(scene)):

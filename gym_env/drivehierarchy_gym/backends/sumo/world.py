@@ -99,13 +99,15 @@ class World:
         for number, actor in enumerate(plan.actors):
             if actor.depart_time > 0.0 and actor.background:
                 heapq.heappush(self._late, (actor.depart_time, number))
-            else:
-                self._bodies[actor.id] = self._place(number, actor)
+                continue
+            body = self._place(number, actor)
+            if body is not None:
+                self._bodies[actor.id] = body
         libsumo.simulationStep()
         self._check_placed()
-        for body in self._bodies.values():
-            if isinstance(body, TrafficBody):
-                self._settle(body.plan)
+        for placed in self._bodies.values():
+            if isinstance(placed, TrafficBody):
+                self._settle(placed.plan)
         if plan.start_speed > 0.0:
             libsumo.vehicle.setPreviousSpeed(EGO, plan.start_speed)
         self._scripted = [b for b in self._bodies.values() if isinstance(b, TrafficBody) and b.scripted]
@@ -157,15 +159,23 @@ class World:
             self._ego_speed_factor = min(1.1 * self._ego_speed_factor * self._ego.speed / believed, MAX_SPEED_FACTOR)
             libsumo.vehicle.setSpeedFactor(EGO, self._ego_speed_factor)
 
-    def _place(self, number: int, actor: ActorPlan) -> Body:
-        """A body and, where SUMO knows of it, its vehicle or person, which the next step inserts."""
+    def _place(self, number: int, actor: ActorPlan) -> Body | None:
+        """A body and, where SUMO knows of it, its vehicle or person, which the next step inserts.
+
+        None for background traffic that SUMO refuses.
+        """
         drive = actor.drive
-        if isinstance(drive, TrafficDrive):
-            self._add_traffic(actor, drive)
-            return TrafficBody(number, actor, drive, libsumo)
-        if isinstance(drive, WalkDrive):
-            self._add_walker(actor, drive)
-            return WalkerBody(number, actor, libsumo)
+        try:
+            if isinstance(drive, TrafficDrive):
+                self._add_traffic(actor, drive)
+                return TrafficBody(number, actor, drive, libsumo)
+            if isinstance(drive, WalkDrive):
+                self._add_walker(actor, drive)
+                return WalkerBody(number, actor, libsumo)
+        except ScenarioError:
+            if actor.background:
+                return None
+            raise
         body = PathBody(number, actor, drive) if isinstance(drive, PathDrive) else Body(number, actor)
         self._mirror(body)
         return body
@@ -196,6 +206,7 @@ class World:
         except libsumo.TraCIException as error:
             raise _misplaced(actor, f"SUMO refuses its route or departure: {error}") from None
         if not libsumo.vehicle.isRouteValid(actor.id):
+            libsumo.vehicle.remove(actor.id)  # or the next step fails as a whole
             raise _misplaced(actor, f"SUMO finds no way along its route {' '.join(drive.edges)}")
 
     def _add_walker(self, actor: ActorPlan, drive: WalkDrive) -> None:
@@ -269,9 +280,10 @@ class World:
             body.read()
             found = body.misplaced_by()
             if found > PLACED_WITHIN and not body.plan.background:
-                raise _misplaced(
-                    body.plan, f"SUMO puts it at ({body.x:.2f}, {body.y:.2f}), {found:.2f} m away, on its lane"
-                )
+                reason = f"SUMO puts it at ({body.x:.2f}, {body.y:.2f}), on its lane"
+                if isinstance(body, PathBody):
+                    reason = "its path begins elsewhere"
+                raise _misplaced(body.plan, f"{reason}, {found:.2f} m away")
             if box_touches_box(ego_box, EGO_SIZE, (body.x, body.y, body.yaw), body.size):
                 raise _misplaced(
                     body.plan, f"it overlaps the ego, which starts at ({ego_box[0]:.2f}, {ego_box[1]:.2f})"
@@ -371,10 +383,12 @@ class World:
         while self._late and self._late[0][0] <= self.time + 1e-9:
             _, number = heapq.heappop(self._late)
             actor = self._plans[number]
-            if self._has_room(actor):
-                self._entering[actor.id] = self._place(number, actor)
-            else:
+            if not self._has_room(actor):
                 heapq.heappush(self._late, (self.time + LATE_ENTRY_RETRY, number))
+                continue
+            body = self._place(number, actor)
+            if body is not None:
+                self._entering[actor.id] = body
 
     def _has_room(self, actor: ActorPlan) -> bool:
         pose = actor.pose
