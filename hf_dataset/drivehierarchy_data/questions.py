@@ -1,9 +1,9 @@
 """How the fourteen tasks ask: the templates of this project's questions, for builders to fill in with `str.format`.
 
-Each asks for the same thing as the release's question of that task, in words of our own. Where a task has several, an item
-uses one of them. Names in braces: `category` and `categories` (singular and plural), `camera`, `width` and `height` of the
-image in pixels, `u` and `v` of a pixel, `bucket` and `bucket_range`, `expression` and `caption` (a description of an
-object), `seconds`, `region`, and the corners `x1` … `y2` of a box.
+Each asks for the same thing as the release's question of that task, in words of our own. Where a task has several, an
+item uses one of them. Names in braces: `category` and `categories` (singular and plural), `camera`, `width` and
+`height` of the image in pixels, `u` and `v` of a pixel, `bucket` and `bucket_range`, `expression` and `caption` (a
+description of an object), `seconds`, `region`, and the corners `x1` … `y2` of a box.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ QUESTIONS: Final = MappingProxyType(
         ),
         "r2_1": (
             "The six images show the surroundings at one moment, in the order front, front-left, front-right, back, "
-            "back-left, back-right. How many different vehicles do they show, counting one seen by several cameras once?",
+            "back-left, back-right. How many different vehicles do they show, counting one seen by several cameras "
+            "once?",
         ),
         "r2_2_a": (
             "The images show the {camera} view over {seconds} seconds, the first frame included. How many different "
@@ -45,8 +46,9 @@ QUESTIONS: Final = MappingProxyType(
             "How does its state change from t = 0 s to t = {seconds} s?",
         ),
         "r2_3": (
-            "In the {camera} image ({width}x{height} pixels), where is the {subject} at pixel [{subject_u}, {subject_v}] "
-            "relative to the {reference} at pixel [{reference_u}, {reference_v}], along the axes of the ego vehicle?",
+            "In the {camera} image ({width}x{height} pixels), where is the {subject} at pixel "
+            "[{subject_u}, {subject_v}] relative to the {reference} at pixel [{reference_u}, {reference_v}], along the "
+            "axes of the ego vehicle?",
         ),
         "r3_1": ("What will the {caption} at [{x1}, {y1}, {x2}, {y2}] in the {camera} image do next?",),
         "r3_2": (
