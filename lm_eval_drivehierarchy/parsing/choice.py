@@ -1,0 +1,318 @@
+"""Multiple choice: the letter that a reply settles on, or the one option whose words it repeats."""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from . import declarations
+from .declarations import CONCLUSION, CORRECTION, REFUSAL, Span
+from .reply import sentences, without_questions
+
+CHOICE_KEYS: Final = (
+    "answer_letter", "letter", "option", "choice", "selected_option", "selected", "correct_option", "correct_answer",
+    "option_letter", "selection",
+)  # fmt: skip
+
+_OPTION = re.compile(r"\s*[(\[]?([A-Za-z])[)\].:、-]\s*(.*)", re.DOTALL)
+_NOT_A_WORD = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The letters that may be answered, and the words behind each. Without options any letter may be, and no words."""
+
+    letters: str
+    words: dict[str, str]
+
+    @classmethod
+    def of(cls, options: Sequence[str] | None) -> Options:
+        """From the strings shown, "A. moving."; strings without a letter get A, B, C, … in order."""
+        if not options:
+            return cls("ABCDEFGHIJKLMNOPQRSTUVWXYZ", {})
+        split = [_OPTION.fullmatch(option) for option in options]
+        if all(split) and len({match[1].upper() for match in split if match}) == len(options):
+            pairs = [(match[1].upper(), match[2]) for match in split if match]
+        else:
+            pairs = [(chr(ord("A") + index), option) for index, option in enumerate(options)]
+        words = {letter: normalised(text) for letter, text in pairs}
+        # Words that two options share single out neither; a bare label has none.
+        told_apart = {
+            letter: text for letter, text in words.items() if len(text) > 1 and [*words.values()].count(text) == 1
+        }
+        return cls("".join(letter for letter, _ in pairs), told_apart)
+
+
+def normalised(text: str) -> str:
+    """Words of an option or a reply, lower-cased, one space between them: "No Change (It …)." -> "no change it …"."""
+    return _NOT_A_WORD.sub(" ", text.lower()).strip()
+
+
+_HEDGE: Final = "?"
+"""Verdict on a passage that names two options, none of those there are, or none on purpose."""
+
+_ANSWER = re.compile(
+    r"(?:\b(?:(?:final|correct|right|best|most likely|most appropriate|predicted|chosen|selected) ){0,2}"
+    r"(?:answer|ans|option|choice|response|prediction|output|result|solution|conclusion|selection)\b[^\n.:=?!→]{0,60}?"
+    r"(?:\b(?:is|would be|should be|must be|will be)\b|:|=+>?|→|-+>)"
+    r"|\b(?:i|we)(?:'d| would| will|'ll)? (?:choose|select|pick|go with|answer|opt for)\b"
+    r"|\b(?:choose|select|pick|answer with|go with|opt for)(?= (?:option |choice |letter )?[\"'(\[]?[A-Z]\b)"
+    r"|\banswer(?= ?[(\[\"']?[A-Z](?![\w'])))",
+    re.IGNORECASE,
+)
+_LETTER = re.compile(r"(?<![\w'])(?:[A-Za-z])(?![\w'])")
+_NOUN = r"(?:option|choice|answer|letter)"
+_ASSERTED = re.compile(
+    rf"(?:\b{_NOUN} |(?<![\w']))[\"'(\[]?(?P<letter>[A-Z])[\"')\].:]{{0,2}}(?: \([^()\n]{{0,80}}\)| [\w -]{{1,80}}?)? "
+    r"(?:is|seems|looks|appears|would be|must be|should be) (?:to be )?"
+    r"(?:(?:clearly|most likely|likely|probably|therefore|thus|definitely) )?(?:the )?(?:(?:most|best) )?"
+    r"(?:correct|right|best|answer|accurate|appropriate|true|likely|valid|fit|match)\b",
+)
+_DENIED_AFTER = re.compile(
+    r"[\"')\].:]{0,2}(?: (?!because|since|so|but|which|while|as\b)[\w-]+){0,3}? ?"
+    r"(?:is|are|was|can be|can|would be|seems|looks|does|do|has been|isn't|aren't|doesn't|don't|can't|cannot)? ?"
+    r"(?:also |clearly |definitely |both |all )?"
+    r"(?:not|n't|wrong|incorrect|false|ruled out|eliminated|excluded|unlikely|invalid|impossible|out)\b",
+    re.IGNORECASE,
+)
+_DENIED_BEFORE = re.compile(
+    r"(?:\bnot|n't|\brather than|\binstead of|\brule[sd]? out|\beliminat(?:e|es|ed|ing)|\bexclud(?:e|es|ed|ing)|"
+    rf"\bdismiss(?:ed)?|\bnor|\bneither|\bunlike)(?: be)?(?: {_NOUN})? ?[\"'(\[]?$",
+    re.IGNORECASE,
+)
+_NEGATION = re.compile(
+    r"(?:\bnot|n't|\bnever|\bno longer|\bneither|\bnor|\bwithout|\brather than|\binstead of)(?: \w+){0,2} ?$", re.I
+)
+_WORDS_BEFORE = re.compile(
+    r"(?:^|[\n:=>→(\[\"',;.!?]|"
+    rf"\b(?:{_NOUN}|options|choices|is|be|pick|choose|select|with|for|so|therefore|thus|hence|it's|its|definitely|clearly|"
+    r"probably|likely|say|but|rather|and|or|nor|not|than|to|either|both|neither|between)) ?$",
+    re.I,
+)
+_NOUN_BEFORE = re.compile(rf"\b{_NOUN}s? ?[:=]? ?[\"'(\[]?$", re.I)
+_ARTICLE_FOLLOWS = re.compile(r" [a-z]")
+_VERB_FOLLOWS = re.compile(r" (?:is|was|and|or|because|since|as|are|seems|would|cannot|can|nor|but|if|with)\b")
+_ENDS = re.compile(r" ?(?:$|[\n.,;:!)\]\"'—–/&|]|-(?!\w))")
+_TITLED = re.compile(rf"^[\"'(\[]*(?:{_NOUN} [\"'(\[]*)?([A-Za-z])(?![\w'])", re.I)
+_JOINED = re.compile(r"[\"')\].:]{0,2} ?(?:,|/|&|\||\bor\b|\band\b) ?(?:option |choice )?[\"'(\[]?([A-Z])(?![\w'])")
+_ENUMERATED = re.compile(r"^[\"'(\[]*([A-Z])[)\].:]", re.M)
+_NONE_OF = re.compile(
+    r"\b(?:none of (?:the|these|them|above)|all of the above|no option|neither option|no correct)\b", re.I
+)
+
+
+def read_choice(text: str, options: Options) -> str | None:
+    """Letter of the option that plain text settles on; None when it settles on none, or on one that does not exist."""
+    text = without_questions(text)
+    verdict = _Reader(text, options).read()
+    return None if verdict == _HEDGE else verdict
+
+
+@dataclass(frozen=True, slots=True)
+class _Mention:
+    letter: str
+    start: int
+    end: int
+    denied: bool
+
+
+class _Reader:
+    def __init__(self, text: str, options: Options) -> None:
+        self.text = text
+        self.options = options
+        self.mentions = list(self._mentions())
+        self.starts = [mention.start for mention in self.mentions]
+        self.worded = self._worded()
+        self.worded_starts = [mention.start for mention in self.worded]
+        self.ends = [end for _, end in sentences(text)]
+        self.enumerated = self._lists_options()
+
+    def read(self) -> str | None:
+        for passage in (self._alone, self._declared, self._asserted, self._leading, self._last_line, self._concluded):
+            verdict = passage()
+            if verdict is not None:
+                return verdict
+        return self._verdict(Span(0, 0, len(self.text)))
+
+    # passages, the most explicit first
+
+    def _alone(self) -> str | None:
+        """The reply is a letter, or an option's words, and nothing else."""
+        bare = self.text.strip(" \n.,:;!\"'()[]{}<>")
+        if len(bare) == 1 and bare.isascii() and bare.isalpha():
+            return self._existing(bare)
+        return self._by_words(normalised(self.text))
+
+    def _declared(self) -> str | None:
+        answers = declarations.spans(self.text, _ANSWER, whole_line=True)
+        corrections = declarations.spans(self.text, CORRECTION)
+        for span in declarations.last_first(answers, corrections):
+            verdict = self._head(span) if span in answers else None
+            if verdict is None:
+                sentence_end = self._sentence_end(span.start)
+                verdict = self._verdict(Span(span.marker, span.start, min(span.end, sentence_end)))
+            if verdict is None and span in answers and REFUSAL.search(self.text, span.start, span.end):
+                verdict = _HEDGE
+            if verdict is not None:
+                return verdict
+        return None
+
+    def _asserted(self) -> str | None:
+        """ "B is the correct answer": the last such, unless two differ."""
+        letters = {match["letter"] for match in collections.deque(_ASSERTED.finditer(self.text), maxlen=64)}
+        if not letters:
+            return None
+        return self._existing(letters.pop()) if len(letters) == 1 else _HEDGE
+
+    def _leading(self) -> str | None:
+        """ "B. parked. The others …", but not a list of the options."""
+        if self.enumerated or not self.text:
+            return None
+        end = self.text.find("\n")
+        return self._head(Span(0, 0, end if end >= 0 else len(self.text)))
+
+    def _last_line(self) -> str | None:
+        lines = declarations.lines(self.text)
+        if len(lines) < 2 or self.enumerated:
+            return None
+        return self._head(lines[-1])
+
+    def _concluded(self) -> str | None:
+        for span in declarations.last_first(declarations.spans(self.text, CONCLUSION)):
+            verdict = self._verdict(span)
+            if verdict is not None and verdict != _HEDGE:
+                return verdict
+        return None
+
+    def _lists_options(self) -> bool:
+        """True when the options are told one after another, each on a line of its own or with its own words."""
+        titled = {match[1] for match in _ENUMERATED.finditer(self.text)}
+        with_words = {
+            mention.letter
+            for mention in self.mentions[:64]
+            if self._words_follow(mention.letter, self._after(mention.end))
+        }
+        return len(titled) > 1 or len(with_words) > 1
+
+    def _after(self, position: int) -> str:
+        return self.text[position : position + 400]
+
+    # one passage
+
+    def _sentence_end(self, position: int) -> int:
+        index = bisect.bisect_right(self.ends, position)
+        return self.ends[index] if index < len(self.ends) else len(self.text)
+
+    def _head(self, span: Span) -> str | None:
+        """The letter that a passage begins with; `_HEDGE` when a second one is joined to it."""
+        passage = self.text[span.start : span.end]
+        match = _TITLED.match(passage)
+        if match is None:
+            return None
+        letter, end = match[1], match.end(1)
+        rest = passage[end:]
+        titled = len(match[0].strip("\"'([")) > 1
+        joined = _JOINED.match(rest)
+        if joined and joined[1] != letter:
+            return _HEDGE
+        if _DENIED_AFTER.match(rest):
+            return None
+        if not _ENDS.match(rest):
+            article = letter in "aAI" and not _VERB_FOLLOWS.match(rest) and not self._words_follow(letter, rest)
+            if (article and not titled) or not (letter.isupper() or titled):
+                return None
+            if not (_VERB_FOLLOWS.match(rest) or self._words_follow(letter, rest) or titled):
+                return None
+        elif letter.islower() and letter != passage.strip(" \"'()[]{}.:\n") and not re.match(r"[)\].:]", rest):
+            return None
+        verdict = self._existing(letter)
+        if verdict != _HEDGE and self._contradicted(verdict, rest):
+            return _HEDGE
+        return verdict
+
+    def _words_follow(self, letter: str, rest: str) -> bool:
+        words = self.options.words.get(letter.upper())
+        return bool(words) and normalised(rest[: 4 * len(words or "") + 20]).startswith(words or "")
+
+    def _contradicted(self, letter: str, rest: str) -> bool:
+        """True when the words right behind a letter are exactly those of another option."""
+        line = rest.split("\n", 1)[0]
+        by_words = self._by_words(normalised(line))
+        if by_words is None:
+            by_words = self._by_words(
+                normalised(re.split(r"(?<=\w)[.;,](?=\s|$)", line.lstrip("\"')].: -"), maxsplit=1)[0])
+            )
+        return by_words not in (None, _HEDGE, letter)
+
+    def _verdict(self, span: Span) -> str | None:
+        """The one option that a passage names, by letter or else by its words."""
+        inside = self._between(self.mentions, self.starts, span)
+        affirmed = {mention.letter for mention in inside if not mention.denied}
+        if _NONE_OF.search(self.text, span.start, span.end):
+            return _HEDGE
+        if affirmed:
+            return self._existing(affirmed.pop()) if len(affirmed) == 1 else _HEDGE
+        worded = self._between(self.worded, self.worded_starts, span)
+        named = {mention.letter for mention in worded if not mention.denied}
+        if named:
+            return named.pop() if len(named) == 1 else _HEDGE
+        return None
+
+    @staticmethod
+    def _between(mentions: list[_Mention], starts: list[int], span: Span) -> list[_Mention]:
+        first, last = bisect.bisect_left(starts, span.start), bisect.bisect_left(starts, span.end)
+        return [mention for mention in mentions[first:last] if mention.end <= span.end]
+
+    def _existing(self, letter: str) -> str:
+        return letter.upper() if letter.upper() in self.options.letters else _HEDGE
+
+    def _by_words(self, words: str) -> str | None:
+        found = [letter for letter, text in self.options.words.items() if text == words]
+        return found[0] if len(found) == 1 else None
+
+    # mentions
+
+    def _mentions(self) -> list[_Mention]:
+        """Letters that name an option: in brackets or quotes, after "option", or with a mark behind them."""
+        found = []
+        for match in _LETTER.finditer(self.text):
+            letter, start, end = match[0], match.start(), match.end()
+            before, rest = self.text[max(0, start - 40) : start], self.text[end : end + 60]
+            if not self._names_option(letter, before, rest):
+                continue
+            denied = bool(_DENIED_BEFORE.search(before)) or bool(_DENIED_AFTER.match(rest))
+            found.append(_Mention(letter.upper(), start, end, denied))
+        return found
+
+    def _names_option(self, letter: str, before: str, rest: str) -> bool:
+        if before[-1:] in ("(", "[", '"', "'") and rest[:1] in (")", "]", '"', "'"):
+            return True
+        ends, predicate = _ENDS.match(rest) is not None, _VERB_FOLLOWS.match(rest) is not None
+        article = letter in "AI" and _ARTICLE_FOLLOWS.match(rest) is not None and not predicate
+        if _NOUN_BEFORE.search(before):
+            return ends or (letter.isupper() and not article)
+        if letter.islower() or not _WORDS_BEFORE.search(before):
+            return False
+        return ends or (predicate and letter != "I")
+
+    def _worded(self) -> list[_Mention]:
+        """Where the words of an option stand, longer options first, so that "front" is not seen in "front left"."""
+        if not self.options.words:
+            return []
+        ordered = sorted(self.options.words.items(), key=lambda item: -len(item[1]))
+        patterns = [(letter, re.sub(r"\\? ", r"[^a-z0-9\\n]{1,3}", re.escape(words))) for letter, words in ordered]
+        matcher = re.compile(
+            r"(?<![a-z0-9])(?:"
+            + "|".join(f"(?P<{letter}>{pattern})" for letter, pattern in patterns)
+            + r")(?![a-z0-9])"
+        )
+        text = "".join(letter if len(letter) == 1 else " " for letter in map(str.lower, self.text))
+        found = []
+        for match in matcher.finditer(text):
+            denied = _NEGATION.search(text[max(0, match.start() - 40) : match.start()]) is not None
+            found.append(_Mention(match.lastgroup or "", match.start(), match.end(), denied))
+        return found

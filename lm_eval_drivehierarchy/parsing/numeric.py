@@ -1,0 +1,222 @@
+"""Counts and distances: which of the numbers in a reply is the answer."""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+from . import declarations, json_values
+from .declarations import ANSWER, ANSWER_LINE, CONCLUSION, CORRECTION, REFUSAL, Span
+from .numbers import METRES_PER_UNIT, Quantity, quantities
+from .parsed import decimal
+from .reply import sentences, without_questions
+
+NumericKind = Literal["count", "metres"]
+
+COUNT_KEYS: Final = ("count", "total", "total_count", "number", "num", "quantity", "amount", "n", "unique_count")
+METRES_KEYS: Final = (
+    "distance", "distance_m", "distance_meters", "distance_metres", "distance_in_meters", "distance_in_metres",
+    "distance_meter", "estimated_distance", "estimated_distance_m", "estimated_distance_meters", "depth", "meters",
+    "metres", "m",
+)  # fmt: skip
+
+_HEDGE: Final = "hedge"
+"""Verdict on a passage that names more than one answer, or a bound."""
+
+_TOTAL = re.compile(
+    r"\b(?:total|grand total|tally|sum)\b[^\n.:=?!→]{0,60}?(?:\b(?:is|are|of|to)\b|:|=|→|->)|\btotall?ing\b|\btotals\b",
+    re.I,
+)
+_IN_TOTAL = re.compile(r"\b(?:in total|in all|altogether|all together|overall|total)\b", re.I)
+_COUNT_WORDS = re.compile(r"\b(?:number|count|quantity|amount)\b[^\n.:=?!→]{0,60}?(?:\b(?:is|are|be)\b|:|=|→|->)", re.I)
+_DISTANCE_WORDS = re.compile(
+    r"\b(?:distance|range|depth|separation)\b[^\n.:=?!→≈]{0,80}?"
+    r"(?:\b(?:is|are|be|of|as|at|about|approximately|around|roughly)\b|:|=|→|->|≈)",
+    re.I,
+)
+_UNIT_IN_LABEL = re.compile(r"(?:\(|\bin |_)([a-z]{1,11})\)?[\"']? ?(?:is|:|=)? ?$", re.I)
+_NOUNS = (
+    r"(?:vehicles?|cars?|pedestrians?|people|persons?|bicycles?|bikes?|cyclists?|(?:traffic )?cones?|objects?|trucks?|"
+    r"bus(?:es)?|motorcycles?|instances?|targets?|ones?)"
+)
+_COUNTS = re.compile(rf" (?:(?:different|unique|other|visible|red|white|black|parked|moving) ){{0,2}}{_NOUNS}\b", re.I)
+"""What follows a number that counts things."""
+_NONE = re.compile(
+    rf"\bno (?:(?!other|more|additional|further)[a-z-]{{1,15}} ){{0,3}}{_NOUNS}\b|"
+    r"^\W*none\b|\bnone (?:of|is|are|visible|at all)\b|\b(?:are|is|be|:|=) none\b|"
+    r"(?:\bnot|n't|\bcannot) (?:see|detect|find|spot|observe|identify|contain|show) any\b|"
+    rf"\b(?:aren't|isn't|not) any {_NOUNS}\b",
+    re.I,
+)
+_NOT_A_NUMBER = re.compile(r"\b(?:nan|inf|infinity)\b", re.I)
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def read_numeric(text: str, kind: NumericKind) -> float | None:
+    """The count or the distance in metres that plain text answers with; None when there is none, or more than one.
+
+    A declared answer goes before mentions, a later one before an earlier one. A count is not rounded here.
+    """
+    text = without_questions(text)
+    return _Reader(text, kind).read()
+
+
+def read_json_numeric(value: Any, kind: NumericKind) -> str | None:
+    """The text to read in place of a JSON reply, or None when no value of it is the answer.
+
+    The unit may stand in the key ("distance_km") or under a key of its own.
+    """
+    keys = COUNT_KEYS if kind == "count" else METRES_KEYS
+    key, answer = json_values.answer_of(value, keys)
+    number = json_values.finite(answer)
+    if number is None:
+        return answer if isinstance(answer, str) else ("" if answer is not json_values.MISSING else None)
+    unit = ""
+    if kind == "metres":
+        stated = value.get("unit", value.get("units")) if isinstance(value, Mapping) else None
+        last = key.rpartition("_")[2]
+        unit = stated if isinstance(stated, str) else last if "_" in key and last in METRES_PER_UNIT else ""
+    return f"{decimal(number)} {unit}".strip()
+
+
+class _Reader:
+    def __init__(self, text: str, kind: NumericKind) -> None:
+        self.text = text
+        self.kind = kind
+        self.found = quantities(text)
+        self.starts = [quantity.start for quantity in self.found]
+
+    def _inside(self, start: int, end: int) -> list[Quantity]:
+        first, last = bisect.bisect_left(self.starts, start), bisect.bisect_left(self.starts, end)
+        return [quantity for quantity in self.found[first:last] if quantity.end <= end]
+
+    def read(self) -> float | None:
+        for verdict in (self._declared(), self._bare(), self._announced(), self._concluded(), self._anywhere()):
+            if verdict is not None:
+                return None if isinstance(verdict, str) else verdict
+        return None
+
+    # passages, the most explicit first
+
+    def _declared(self) -> float | str | None:
+        answers = declarations.spans(self.text, ANSWER) + declarations.spans(self.text, ANSWER_LINE)
+        corrections = declarations.spans(self.text, CORRECTION)
+        totals = declarations.spans(self.text, _TOTAL) if self.kind == "count" else []
+        afterthoughts = self._in_total() if self.kind == "count" else []
+        for span in declarations.last_first(answers, corrections, totals, afterthoughts):
+            verdict = self._verdict(span)
+            if span in totals and verdict == _HEDGE:
+                verdict = self._first(span)
+            if verdict is None and span in answers and REFUSAL.search(self.text, span.start, span.end):
+                verdict = _HEDGE
+            if verdict is not None:
+                return verdict
+        return None
+
+    def _in_total(self) -> list[Span]:
+        """Numbers just before "in total", and failing that the rest of the sentence."""
+        spans = []
+        parts = sentences(self.text)
+        starts = [start for start, _ in parts]
+        for marker in collections.deque(_IN_TOTAL.finditer(self.text), maxlen=64):
+            start, end = parts[bisect.bisect_right(starts, marker.start()) - 1]
+            before = [q for q in self._inside(max(start, marker.start() - 80), marker.start()) if q.unit == ""]
+            if not before:
+                spans.append(Span(marker.start(), marker.end(), end))
+            elif marker.start() - before[-1].end <= 40 and not before[-1].operand:
+                spans.append(Span(marker.start(), before[-1].start, before[-1].end))
+        return spans
+
+    def _bare(self) -> float | str | None:
+        """A last or first line, or a first sentence, that is nothing but a number."""
+        lines = declarations.lines(self.text)
+        if not lines:
+            return None
+        parts = sentences(self.text)
+        last = self._alone(lines[-1].start, lines[-1].end)
+        first = self._alone(lines[0].start, lines[0].end)
+        if first is None:
+            first = self._alone(*parts[0])
+        if last is not None and first is not None and last != first:
+            return _HEDGE
+        return last if last is not None else first
+
+    def _alone(self, start: int, end: int) -> float | None:
+        inside = self._inside(start, end)
+        if len(inside) != 1:
+            return None
+        rest = self.text[start : inside[0].start] + self.text[inside[0].end : end]
+        verdict = self._verdict(Span(start, start, end))
+        return None if _LETTER.search(rest) or isinstance(verdict, str) else verdict
+
+    def _announced(self) -> float | None:
+        """What follows "the number of … is" or "the distance … is", when all such places agree."""
+        words = _COUNT_WORDS if self.kind == "count" else _DISTANCE_WORDS
+        verdicts = [self._verdict(span) for span in declarations.spans(self.text, words)]
+        values = {verdict for verdict in verdicts if verdict is not None}
+        value = values.pop() if len(values) == 1 else None
+        return None if isinstance(value, str) else value
+
+    def _concluded(self) -> float | None:
+        for span in declarations.last_first(declarations.spans(self.text, CONCLUSION)):
+            verdict = self._verdict(span)
+            if verdict is not None and not isinstance(verdict, str):
+                return verdict
+        return None
+
+    def _anywhere(self) -> float | str | None:
+        if _NOT_A_NUMBER.search(self.text):
+            return _HEDGE
+        return self._verdict(Span(0, 0, len(self.text)))
+
+    # one passage
+
+    def _first(self, span: Span) -> float | str:
+        """The number right at the start of a passage."""
+        inside = self._inside(span.start, span.end)
+        if inside and inside[0].start <= span.start + 1 and not inside[0].hedged and inside[0].value is not None:
+            return inside[0].value
+        return _HEDGE
+
+    def _verdict(self, span: Span) -> float | str | None:
+        """The one answer in a passage; `_HEDGE` when it has several, or a bound; None when it has none."""
+        inside = self._inside(span.start, span.end)
+        if self.kind == "count":
+            candidates = [q for q in inside if q.unit == ""]
+        else:
+            candidates = [q for q in inside if q.unit == "length"]
+            candidates = candidates or [q for q in inside if q.unit == "" and not _COUNTS.match(self.text, q.end)]
+        candidates = [q for q in candidates if not q.aside] or candidates
+        if not candidates:
+            none = self.kind == "count" and _NONE.search(self.text, span.start, span.end)
+            return 0.0 if none and not inside else None
+        if any(q.hedged or q.value is None for q in candidates):
+            return _HEDGE
+        if self.kind == "count" and any(q.decimal_comma for q in candidates):
+            return _HEDGE
+        results = [q for q in candidates if not q.operand]
+        if results and len({q.value for q in results}) == 1:
+            return (results[0].value or 0.0) * self._unit_before(span, results[0])
+        return self._reconciled(candidates)
+
+    def _unit_before(self, span: Span, quantity: Quantity) -> float:
+        """Metres per unit of a number without one, from a label in front of it: "Distance (km): 0.02"."""
+        if self.kind != "metres" or quantity.unit:
+            return 1.0
+        label = _UNIT_IN_LABEL.search(self.text[max(0, span.marker, quantity.start - 40) : quantity.start])
+        return METRES_PER_UNIT.get(label[1].lower(), 1.0) if label else 1.0
+
+    def _reconciled(self, candidates: Sequence[Quantity]) -> float | str:
+        """A total with its parts, or one distance in two units; else a hedge."""
+        values = [q.value for q in candidates if q.value is not None]
+        if self.kind == "count":
+            largest = max(values)
+            whole = len(values) >= 3 and values.count(largest) == 1 and 2 * largest == math.fsum(values)
+            return largest if whole else _HEDGE
+        units = {self.text[q.start : q.end].lower().rstrip("s.")[-2:] for q in candidates}
+        same = all(math.isclose(value, values[0], rel_tol=0.03) for value in values)
+        return values[0] if same and len(units) == len(values) and candidates[0].unit else _HEDGE

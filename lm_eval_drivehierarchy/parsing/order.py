@@ -1,0 +1,231 @@
+"""Orders: the labels of the images, each once, in the sequence that a reply settles on."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from . import declarations, json_values
+from .declarations import ANSWER, ANSWER_LINE, CONCLUSION, CORRECTION
+from .json_values import MISSING
+from .reply import sentences, without_questions
+
+ORDER_KEYS: Final = (
+    "order", "correct_order", "sequence", "correct_sequence", "ordering", "sorted", "labels", "ordered_labels",
+    "order_of_images", "chronological_order", "temporal_order", "images",
+)  # fmt: skip
+
+_ORDER_NOUN = re.compile(
+    r"\b(?:order|ordering|sequence|arrangement)\b[^\n:=?!]{0,60}?(?:\b(?:is|are|be|as follows)\b|:|=|→|->)|^order ?:",
+    re.I | re.M,
+)
+_ECHO = re.compile(
+    r"^.*\b(?:option labels|labels|options|output format|images? (?:given|provided|shown)|in which they are shown|"
+    r"shuffled|input)\b ?(?:are|is)? ?:.*$",
+    re.I | re.M,
+)
+_WORDS_BETWEEN: Final = frozenset(
+    (
+        "image", "images", "frame", "frames", "photo", "picture", "option", "label", "scene", "the", "then", "next",
+        "and", "followed", "by", "finally", "first", "second", "third", "fourth", "fifth", "last", "lastly", "is",
+        "comes", "step", "position", "after", "that", "afterwards", "afterward", "should", "be", "come", "earliest",
+        "latest", "taken", "starts", "start", "starting", "ends", "with", "it", "goes", "go", "to", "st", "nd", "rd",
+        "th", "which", "at", "in", "place", "order", "number", "no", "one", "two", "three", "four", "five",
+    )
+)  # fmt: skip
+_WORD = re.compile(r"[^\W\d_]+")
+_NUMBERED_AFTER = re.compile(
+    r"\s?(?:[:=→#(-]|->|is|at|position|in position|comes)*\s?(?:number |no\.? |position |#)?([1-9])(?:st|nd|rd|th)?\b"
+)
+_NUMBERED_BEFORE = re.compile(
+    r"(?:^|[\s,;(])([1-9])(?:st|nd|rd|th)?[.):=]?\s?(?:[-:=→]|->)?\s?(?:image |frame )?[\"'(\[]*$", re.I
+)
+_BACKWARDS: Final = re.compile(r"←|<-|\bafter\b(?! that)")
+_TITLE = r"(?:image|frame|photo|picture|option|label|img|view)[ _-]?"
+
+
+def read_order(text: str, labels: Sequence[str] | None) -> list[str] | None:
+    """The order that plain text settles on; None when there is none, or more than one, or a label is missing or extra.
+
+    Without `labels` two or more different single letters make an order.
+    """
+    text = _ECHO.sub(" ", without_questions(text)).strip(" \n")
+    known = list(labels) if labels else None
+    if not text:
+        return None
+    answers = declarations.spans(text, ANSWER, whole_line=True) + declarations.spans(text, ANSWER_LINE, whole_line=True)
+    nouns = declarations.spans(text, _ORDER_NOUN, whole_line=True)
+    corrections = declarations.spans(text, CORRECTION, whole_line=True)
+    for span in declarations.last_first(answers, nouns, corrections):
+        for end in (span.end, len(text)):
+            found = _orders(text[span.start : end], known)
+            if found:
+                return _only(found)
+    lines = declarations.lines(text)
+    alone = [order for line in (lines[-1], lines[0]) if (order := _whole(text[line.start : line.end], known))]
+    if alone:
+        return _only(alone)
+    for span in declarations.last_first(declarations.spans(text, CONCLUSION, whole_line=True)):
+        found = _orders(text[span.start : span.end], known)
+        if len(found) == 1:
+            return found[0]
+    return _only(_orders(text, known))
+
+
+def read_json_order(value: Any, labels: Sequence[str] | None) -> list[str] | None:
+    """The order of a JSON value: a list of labels, one under a key, or labels with their positions."""
+    known = list(labels) if labels else None
+    if isinstance(value, Mapping):
+        ranked = _ranked(value, known)
+        if ranked:
+            return ranked
+        _, value = json_values.answer_of(value, ORDER_KEYS)
+    if value is MISSING or value is None:
+        return None
+    if isinstance(value, str):
+        return read_order(value, labels)
+    return _of_items(value, known) if isinstance(value, list) else None
+
+
+def _ranked(value: Mapping[Any, Any], known: list[str] | None) -> list[str] | None:
+    """{"A": 2, "B": 1} or {"1": "B", "2": "A"} as an order."""
+    pairs = [(str(key), entry) for key, entry in value.items()]
+    by_label = {_label(key, known): entry for key, entry in pairs}
+    if None not in by_label and all(
+        isinstance(entry, int) and not isinstance(entry, bool) for entry in by_label.values()
+    ):
+        return _by_position([(entry, label or "") for label, entry in by_label.items()], known)
+    if all(key.isascii() and key.isdigit() and len(key) < 4 for key, _ in pairs):
+        labelled = [(int(key), _label(str(entry), known)) for key, entry in pairs]
+        if all(label for _, label in labelled):
+            return _by_position([(position, label or "") for position, label in labelled], known)
+    return None
+
+
+def _by_position(ranked: list[tuple[int, str]], known: list[str] | None) -> list[str] | None:
+    positions = sorted(position for position, _ in ranked)
+    if (
+        not positions
+        or positions != list(range(positions[0], positions[0] + len(positions)))
+        or positions[0] not in (0, 1)
+    ):
+        return None
+    return _complete([label for _, label in sorted(ranked)], known)
+
+
+def _of_items(items: list[Any], known: list[str] | None) -> list[str] | None:
+    if len(items) == 1 and isinstance(items[0], list | str):
+        return _of_items(items[0], known) if isinstance(items[0], list) else read_order(items[0], known)
+    found = [_label(item, known) for item in items[:64] if isinstance(item, str)]
+    if len(found) != len(items) or None in found:
+        return None
+    return _complete([label for label in found if label], known)
+
+
+def _label(item: str, known: list[str] | None) -> str | None:
+    """The label that an item is, "Image B" and "(b)" included."""
+    bare = re.sub(rf"^(?:{_TITLE})", "", item.strip(" \n\"'()[].,:"), flags=re.IGNORECASE).strip(" \"'()[]")
+    if known is not None:
+        by_case = {label.casefold(): label for label in known}
+        return bare if bare in known else by_case.get(bare.casefold())
+    return bare.upper() if len(bare) == 1 and bare.isascii() and bare.isalpha() else None
+
+
+def _complete(order: list[str], known: list[str] | None) -> list[str] | None:
+    """`order` when it names every label once."""
+    if len(set(order)) != len(order) or len(order) < (1 if known else 2):
+        return None
+    return order if known is None or sorted(order) == sorted(known) else None
+
+
+def _only(found: list[list[str]]) -> list[str] | None:
+    return found[0] if found and all(order == found[0] for order in found) else None
+
+
+def _orders(text: str, known: list[str] | None) -> list[list[str]]:
+    """The complete orders in a passage: those in lists, else the one of each line or sentence, else the whole of it."""
+    if "..." in text:
+        return []
+    listed = [json_values.decode(text[start:end]) for start, end in json_values.bracketed(text)]
+    found = [order for value in listed if value is not MISSING and (order := read_json_order(value, known))]
+    if not found:
+        found = [
+            order for start, end in json_values.bracketed(text) if (order := _whole(text[start + 1 : end - 1], known))
+        ]
+    if found:
+        return found
+    lines = [(line.start, line.end) for line in declarations.lines(text)]
+    for parts in (lines, sentences(text)):
+        found = [order for start, end in parts if (order := _whole(text[start:end].rstrip(". "), known))]
+        if found:
+            return found
+    whole = _whole(text, known) or _mentioned(text, known)
+    return [whole] if whole else []
+
+
+def _whole(text: str, known: list[str] | None) -> list[str] | None:
+    """The order that a passage is, apart from marks and words like "then" between the labels."""
+    text = text.strip(" \n.,;:\"'()[]{}<>")
+    if len(text) > 2000 or "..." in text:
+        return None
+    run_together = [*text] if text.isalpha() and text.isupper() and len(text) > 1 else None
+    if run_together and known and all(len(label) == 1 for label in known):
+        return _complete(run_together, known)
+    mentions = _mentions(text, known)
+    if len(mentions) < 2 and not (known and len(known) == 1):
+        return None
+    edges = [0, *itertools.chain.from_iterable((match.start(), match.end()) for match, _ in mentions), len(text)]
+    gaps = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
+    if not all(_fills(gap) for gap in gaps):
+        return None
+    return _arranged(text, mentions, gaps, known)
+
+
+def _fills(gap: str) -> bool:
+    return all(word in _WORDS_BETWEEN for word in _WORD.findall(gap.lower()))
+
+
+def _arranged(
+    text: str, mentions: list[tuple[re.Match[str], str]], gaps: list[str], known: list[str] | None
+) -> list[str] | None:
+    order = [label for _, label in mentions]
+    between = " ".join(gaps[1:-1])
+    before = [_NUMBERED_BEFORE.search(text[: match.start()][-20:]) for match, _ in mentions]
+    after = [_NUMBERED_AFTER.match(text, match.end()) for match, _ in mentions]
+    if all(before):
+        return _by_position(
+            [(int(match[1]), label) for match, label in zip(before, order, strict=True) if match], known
+        )
+    if all(after):
+        return _by_position([(int(match[1]), label) for match, label in zip(after, order, strict=True) if match], known)
+    if re.search(r"[0-9]", between):
+        return None
+    if _BACKWARDS.search(between):
+        arrows = [bool(_BACKWARDS.search(gap)) for gap in gaps[1:-1]]
+        return _complete(order[::-1], known) if all(arrows) else None
+    return _complete(order, known)
+
+
+def _mentions(text: str, known: list[str] | None) -> list[tuple[re.Match[str], str]]:
+    names = sorted(known or (), key=len, reverse=True)
+    pattern = "|".join((*map(re.escape, names), "[A-Z]"))
+    found = [(match, match[0]) for match in re.finditer(rf"(?<![\w'])(?:{pattern})(?![\w'])", text)]
+    if found or not names:
+        return found
+    # All in lower case: "c, a, b".
+    by_case = {name.lower(): name for name in names}
+    pattern = "|".join(re.escape(name.lower()) for name in names)
+    return [(match, by_case[match[0]]) for match in re.finditer(rf"(?<![\w'])(?:{pattern})(?![\w'])", text)]
+
+
+def _mentioned(text: str, known: list[str] | None) -> list[str] | None:
+    """Prose that names every image once, each as "image B", in the order in which they come."""
+    if re.search(
+        r"\b(?:before|after(?! that)|preced\w+|prior|later than|earlier than|or|not|unclear|precedes)\b", text, re.I
+    ):
+        return None
+    found = [match[1] for match in itertools.islice(re.finditer(rf"\b{_TITLE}[\"'(]?([A-Z])(?![\w'])", text, re.I), 64)]
+    labels = [label for item in found if (label := _label(item, known)) is not None]
+    return _complete(labels, known) if len(labels) == len(found) and len(labels) > 1 else None

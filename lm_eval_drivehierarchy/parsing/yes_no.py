@@ -1,0 +1,130 @@
+"""Yes or no: the word, or a plain statement that something is or is not there."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+from . import declarations
+from .declarations import ANSWER, ANSWER_LINE, CONCLUSION, CORRECTION, REFUSAL, Span
+from .reply import without_questions
+
+YesNo = Literal["yes", "no"]
+
+YES_NO_KEYS: Final = (
+    "exists",
+    "exist",
+    "present",
+    "visible",
+    "is_visible",
+    "is_present",
+    "existence",
+    "found",
+    "detected",
+)
+
+_HEDGE: Final = "hedge"
+
+_YES = r"(?:yes|yeah|yep|yup|affirmative)"
+_NO = r"(?:no|nope|nah|negative)"
+_OR = r"[\"']? ?(?:/|or|and|\||&) ?[\"']?"
+_BOTH = re.compile(rf"\b{_YES}{_OR}{_NO}\b|\b{_NO}{_OR}{_YES}\b", re.IGNORECASE)
+# "No" says no where a mark or the end follows, or a new clause begins; before a noun it only denies the noun.
+_SAID = re.compile(
+    rf"(?<![\w'-])(?:(?P<yes>{_YES})(?![\w'])|(?P<no>{_NO})(?= ?(?:[,.;:!)\]\"'\n—–]|$|-(?!\w)))|"
+    r"(?P<no_clause>no)(?= (?:there|i|it|we|the image|they)\b))",
+    re.IGNORECASE,
+)
+_LEADING_NO = re.compile(
+    r"^[\W_]*(?:no|not|none|nothing)\b(?! doubt| idea| problem| way to| information| answer| sure| certain)", re.I
+)
+_WHOLE: Final = {
+    "y": "yes", "n": "no", "true": "yes", "false": "no", "correct": "yes", "incorrect": "no", "none": "no",
+    "not visible": "no", "not present": "no", "visible": "yes", "present": "yes", "absent": "no",
+}  # fmt: skip
+_IDIOM = re.compile(
+    r"\bno (?:doubt|matter|longer|problem|question)\b|\bnot only\b|"
+    r"\byes[ -]?(?:/|or)[ -]?no (?:question|answer|format)\b",
+    re.I,
+)
+_DOUBT = re.compile(
+    r"\b(?:may|might|could|maybe|perhaps|possibly|if|whether|either|potentially)\b|\bnot (?:sure|certain|clear)\b", re.I
+)
+_SEE = r"(?:see|detect|find|spot|observe|identify)"
+_SHOW = r"(?:contains?|shows?|includes?)"
+_SEEN = r"(?:visible|present|seen|detected|found)"
+_DENIES = re.compile(
+    r"\bthere (?:is|are|was|were) (?:currently |clearly |actually )?(?:no|not|none)\b|"
+    r"\bthere (?:isn't|aren't|wasn't|weren't)\b|"
+    r"\b(?:no|none of the) [\w -]{1,60}? (?:is|are|was|were|can be|appears?|could be|exists?)\b|"
+    rf"(?:\bnot|n't|\bcannot) (?:\w+ )?(?:{_SEE}|{_SHOW}|{_SEEN}|any)\b|"
+    rf"\b(?:isn't|aren't|wasn't|weren't) (?:\w+ )?(?:{_SEEN}|any)\b|"
+    rf"\b(?:{_SEE}|{_SHOW}) no\b|\babsent\b",
+    re.I,
+)
+_SOME = r"(?:a|an|at least|one|two|three|four|five|some|several|multiple|many|indeed|also|clearly|numerous|\d+)"
+_ASSERTS = re.compile(
+    rf"\bthere (?:is|are|was|were) {_SOME}\b|"
+    rf"\b(?:i|we) (?:can |could |do )?(?:clearly )?{_SEE} {_SOME}\b|"
+    rf"\b(?:is|are) (?:\w+ )?(?:visible|present)\b|\bcan be seen\b|\b{_SHOW} {_SOME}\b",
+    re.I,
+)
+
+
+def read_yes_no(text: str) -> YesNo | None:
+    """ "yes" or "no" as plain text says it; None when it says neither, both, or that it does not know."""
+    text = without_questions(text)
+    whole = _WHOLE.get(text.strip(" \n.!\"'()[]{}:;,").lower())
+    if whole is not None:
+        return "yes" if whole == "yes" else "no"
+    verdict = _declared(text) or _judged(text)
+    return verdict if verdict in ("yes", "no") else None  # type: ignore[return-value]
+
+
+def _declared(text: str) -> str | None:
+    answers = declarations.spans(text, ANSWER) + declarations.spans(text, ANSWER_LINE)
+    for span in declarations.last_first(answers, declarations.spans(text, CORRECTION)):
+        verdict = _judged(text[span.start : span.end], strict=span not in answers)
+        if verdict is None and span in answers and REFUSAL.search(text, span.start, span.end):
+            verdict = _HEDGE
+        if verdict is not None:
+            return verdict
+    lines = declarations.lines(text)
+    ends = [_alone(text, lines[-1]), _alone(text, lines[0])] if lines else []
+    said = {end for end in ends if end}
+    if said:
+        return said.pop() if len(said) == 1 else _HEDGE
+    for span in declarations.last_first(declarations.spans(text, CONCLUSION)):
+        verdict = _judged(text[span.start : span.end], strict=True)
+        if verdict in ("yes", "no"):
+            return verdict
+    return None
+
+
+def _alone(text: str, line: Span) -> str | None:
+    """The word when a line holds no other."""
+    return {"yes": "yes", "no": "no"}.get(text[line.start : line.end].strip(" .!\"'()[]{}:;,").lower())
+
+
+def _judged(text: str, *, strict: bool = False) -> str | None:
+    """Verdict on a passage: yes, no, a hedge, or None when it does not say. `strict` takes only the words."""
+    if _BOTH.search(text):
+        return _HEDGE
+    text = _IDIOM.sub(" ", text)
+    said = {"yes" if match["yes"] else "no" for match in _SAID.finditer(text)}
+    leading = _SAID.match(text.lstrip(" \n\"'([{"))
+    if len(said) == 2:
+        return _HEDGE
+    if said:
+        doubt = REFUSAL.search(text) or _DOUBT.search(text)
+        return _HEDGE if doubt and not leading else said.pop()
+    if strict:
+        return None
+    denies, asserts = _LEADING_NO.match(text) or _DENIES.search(text), _ASSERTS.search(_DENIES.sub(" ", text))
+    if denies and not asserts and not _DOUBT.search(text):
+        return "no"
+    if asserts and not denies and not _DOUBT.search(text) and not REFUSAL.search(text):
+        return "yes"
+    if _DOUBT.search(text) or REFUSAL.search(text) or (denies and asserts):
+        return _HEDGE
+    return None
