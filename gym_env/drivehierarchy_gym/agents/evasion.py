@@ -14,11 +14,11 @@ MAX_SHIFT = 4.5
 """m to either side that are considered."""
 SHIFTS = np.arange(-round(MAX_SHIFT / SHIFT_STEP), round(MAX_SHIFT / SHIFT_STEP) + 1) * SHIFT_STEP
 """Shifts (D,) to the left of the line (m)."""
-SLOPES = np.array([-1, 0, 1], dtype=np.int64)
-"""Change of the shift from one station to the next, in shift steps: at most 14 degrees."""
+STEEPEST = 3
+"""Shift steps from one station to the next at most: 37 degrees, for pulling out from behind somebody."""
 
 # Prices of one station; only their proportions matter.
-SHIFT_COST, SLOPE_COST, BEND_COST = 0.05, 0.1, 1.0
+SHIFT_COST, SLOPE_COST, BEND_COST = 0.05, 0.15, 1.0
 CLOSE_COST, EDGE_COST, BLOCKED_COST = 3.0, 1.5, 1000.0
 
 OPEN, CLOSE, EDGE, BLOCKED = 0, 1, 2, 3
@@ -33,21 +33,22 @@ class Evasion:
     blocked: bool
 
 
-def plan_shift(cells: NDArray[np.uint8], start: float, wanted: NDArray[np.float64]) -> Evasion:
-    """Cheapest shift along the stations of `cells` (N, D), from the shift `start`, near the `wanted` one (N,)."""
+def plan_shift(cells: NDArray[np.uint8], start: float, slope: float) -> Evasion:
+    """Cheapest shift along the stations of `cells` (N, D), from the shift `start` (m) and its `slope` (m/m)."""
     first = int(np.clip(round((start + MAX_SHIFT) / SHIFT_STEP), 0, len(SHIFTS) - 1))
-    indices, blocked = _search(cells, first, wanted)
+    steepness = int(np.clip(round(slope / SHIFT_STEP), -STEEPEST, STEEPEST))
+    indices, blocked = _search(cells, first, steepness + STEEPEST)
     shift = SHIFTS[indices]
-    smooth = np.convolve(np.pad(shift, 3, mode="edge"), np.ones(7) / 7, mode="valid")
+    smooth = np.convolve(np.pad(shift, 2, mode="edge"), np.ones(5) / 5, mode="valid")
     return Evasion(smooth, bool(blocked))
 
 
 @njit(cache=True)
-def _search(cells, first, wanted):  # type: ignore[no-untyped-def]
+def _search(cells, first, first_slope):  # type: ignore[no-untyped-def]
     stations, shifts = cells.shape
-    slopes = len(SLOPES)
+    slopes = 2 * STEEPEST + 1
     cost = np.full((shifts, slopes), np.inf)
-    cost[first, 1] = 0.0
+    cost[first, first_slope] = 0.0
     came = np.zeros((stations, shifts, slopes), dtype=np.int8)
     for i in range(1, stations):
         following = np.full((shifts, slopes), np.inf)
@@ -55,13 +56,14 @@ def _search(cells, first, wanted):  # type: ignore[no-untyped-def]
             for s in range(slopes):
                 if cost[d, s] == np.inf:
                     continue
-                for t in range(slopes):
-                    e = d + SLOPES[t]
+                for t in range(max(s - 1, 0), min(s + 2, slopes)):
+                    slope = t - STEEPEST
+                    e = d + slope
                     if e < 0 or e >= shifts:
                         continue
-                    away = SHIFTS[e] - wanted[i]
-                    price = cost[d, s] + SHIFT_COST * away * away + SLOPE_COST * abs(SLOPES[t])
-                    price += BEND_COST * (SLOPES[t] - SLOPES[s]) ** 2
+                    price = cost[d, s] + SHIFT_COST * SHIFTS[e] ** 2 + SLOPE_COST * slope * slope
+                    if t != s:
+                        price += BEND_COST
                     kind = cells[i, e]
                     if kind == CLOSE:
                         price += CLOSE_COST
@@ -81,6 +83,6 @@ def _search(cells, first, wanted):  # type: ignore[no-untyped-def]
     indices = np.empty(stations, dtype=np.int64)
     for i in range(stations - 1, 0, -1):
         indices[i] = d
-        d, t = d - SLOPES[t], came[i, d, t]
+        d, t = d - (t - STEEPEST), came[i, d, t]
     indices[0] = first
     return indices, best >= BLOCKED_COST

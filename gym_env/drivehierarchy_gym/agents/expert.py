@@ -19,8 +19,9 @@ from drivehierarchy_gym.agents.evasion import BLOCKED, CLOSE, EDGE, OPEN, SHIFTS
 from drivehierarchy_gym.agents.prediction import LAYER, LAYERS, STANDING, Body, Predictor
 from drivehierarchy_gym.agents.protocol import EpisodeContext
 from drivehierarchy_gym.agents.reference import ReferenceLine, headings, speed_profile
-from drivehierarchy_gym.agents.speed_plan import HIT, NEAR, STEP, SpeedPlan, path_time, plan_speeds
+from drivehierarchy_gym.agents.speed_plan import BESIDE, HIT, NEAR, STEP, SpeedPlan, path_time, plan_speeds
 from drivehierarchy_gym.agents.tracking import DECISION_SECONDS, pursue, target_for
+from drivehierarchy_gym.backends.protocol import TICK_SECONDS
 from drivehierarchy_gym.catalog import ACTOR_MODELS, EGO_LENGTH, EGO_WIDTH
 from drivehierarchy_gym.geometry import wrap_angle
 from drivehierarchy_gym.state import EgoState, Snapshot
@@ -35,7 +36,15 @@ EVASION_AHEAD = 70
 # Room kept around bodies (m): along and across, for a certain contact and for uncomfortable nearness.
 VEHICLE_HIT, VEHICLE_NEAR = (0.4, 0.25), (1.5, 0.6)
 PERSON_HIT, PERSON_NEAR = (0.5, 0.5), (1.2, 1.2)
+WALKING_ALONG_HIT, WALKING_ALONG_NEAR = (0.4, 0.2), (0.8, 0.5)
+"""The same for who walks along the road, on its edge: the sidewalk may be that near."""
 STATIC_HIT, STATIC_NEAR = (0.3, 0.12), (0.6, 0.3)
+BESIDE_ROOM = (3.0, 1.9)
+"""The same for driving beside somebody on the next lane, where one can be overlooked."""
+SLOWEST_BESIDE = 2.0
+"""m/s; slower neighbours do not come over."""
+POSSIBLE_SECONDS = 3.0
+"""What somebody may do, but is not likely to, matters in full for this long, and little after: there is time to see."""
 GROWTH = 0.12
 """Metres that the box of a moving vehicle grows at either end for every second it is foreseen."""
 MAX_GROWTH = 0.8
@@ -43,8 +52,14 @@ MAX_GROWTH = 0.8
 PASSING_HIT, PASSING_CLOSE = 0.25, 0.7
 """m beside a standing body: less is a contact, less than the second is close."""
 PERSON_PASSING_CLOSE = 1.3
+ALONGSIDE_HIT, ALONGSIDE_CLOSE = 0.5, 3.0
+"""m before and behind a standing body within which these hold."""
 WAITING_GAP = 6.0
 """m before an obstacle at which to wait, so that there is room to steer around it."""
+FOLLOWING_GAP, HEADWAY = 2.0, 0.7
+"""m, and seconds of way, to keep free in front of the car."""
+ARRIVAL_GAP, ARRIVAL_REACH, ARRIVAL_MARGIN = 0.2, 12, 0.2
+"""m: the gap for the last metres to the goal, how many those are, and how far inside its circle counts as there."""
 LINE_GAP = 1.0
 """m between the car's front and a stop line."""
 IMPATIENCE = 3.5
@@ -55,10 +70,10 @@ CAUTIOUS_BRAKING, CAUTIOUS_REACTION = 4.5, 0.4
 AMBER_BRAKING = 3.5
 """m/s² up to which the car stops for an amber light."""
 
-CREEP_AFTER = 3.75
-"""Seconds at standstill after which the car rolls a little: 5 s count as blocked (facts §3.9)."""
+CREEP_BEFORE = 1.25
+"""Seconds before standing counts as blocked (facts §3.9) at which the car rolls a little."""
 CREEP_SPEED = 1.0
-CREEP_ROOM = 0.6
+CREEP_ROOM = 1.5
 """m that must be free ahead for it."""
 ROLLING = 1.0 / 3.6
 """m/s; slower counts as standing."""
@@ -89,6 +104,10 @@ class ExpertAgent:
         self._context = context
         self._line = ReferenceLine(context.plan, context.network)
         self._predictor = Predictor(context.plan, context.network)
+        goal = context.plan.goal
+        near = np.hypot(self._line.x - goal[0], self._line.y - goal[1]) < context.plan.goal_radius - ARRIVAL_MARGIN
+        beyond_goal = math.ceil(self._line.goal_arc)
+        self._arrival_station = int(np.flatnonzero(near)[0]) if near.any() else beyond_goal
         self._arc = 0.0
         self._stood = 0.0
         self._evading = False
@@ -105,7 +124,8 @@ class ExpertAgent:
         steer = pursue(ego, course.x, course.y)
         acceleration = (float(course.plan.speeds[1]) - ego.speed) / STEP
         target = target_for(acceleration, ego.speed)
-        if self._stood >= CREEP_AFTER and target < CREEP_SPEED and course.room > CREEP_ROOM:
+        patience = self._context.plan.blocked_ticks * TICK_SECONDS - CREEP_BEFORE
+        if self._stood >= patience and target < CREEP_SPEED and course.room > CREEP_ROOM:
             target = CREEP_SPEED
         return np.array([steer, target], dtype=np.float32)
 
@@ -117,13 +137,15 @@ class ExpertAgent:
     def _choose_course(self, snapshot: Snapshot, bodies: Sequence[Body], offset: float) -> _Course:
         obstacles = [body for body in bodies if self._is_obstacle(body, snapshot)]
         cells = self._evasion_cells(obstacles)
-        evasion = plan_shift(cells, offset, np.zeros(len(cells)))
+        ego = snapshot.ego
+        slope = math.tan(min(max(wrap_angle(ego.yaw - self._line.line.at(self._arc).yaw), -0.8), 0.8))
+        evasion = plan_shift(cells, offset, slope)
         around = None if evasion.blocked else self._course(snapshot, bodies, evasion.shift, ())
         if np.abs(evasion.shift[BEHIND:]).max(initial=0.0) < abs(offset) + 0.3 and around is not None:
             self._evading = False
             return around
         # Something stands in the way: go around it, or wait before it for the way around to become free.
-        keep = plan_shift(np.zeros_like(cells), offset, np.zeros(len(cells)))
+        keep = plan_shift(np.zeros_like(cells), offset, slope)
         wait = self._course(snapshot, bodies, keep.shift, obstacles)
         bonus = 10.0 if self._evading else 0.0
         if around is not None and not around.plan.contact and around.plan.cost - bonus <= wait.plan.cost:
@@ -132,7 +154,17 @@ class ExpertAgent:
         self._evading = False
         return wait
 
+    def _walks_along(self, body: Body) -> bool:
+        """Whether the body is a person who walks along the line, beside it."""
+        if ACTOR_MODELS[body.state.model].contact != "pedestrian" or body.state.speed <= STANDING:
+            return False
+        arc, offset = self._line.line.project(body.state.x, body.state.y, (self._arc - 10, self._arc + SIGHT))
+        across = abs(math.sin(wrap_angle(body.state.yaw - self._line.line.at(arc).yaw)))
+        return across < math.sin(math.radians(20)) and abs(offset) > EGO_WIDTH / 2
+
     def _is_obstacle(self, body: Body, snapshot: Snapshot) -> bool:
+        if self._walks_along(body):
+            return True
         if body.state.speed > STANDING:
             return False
         if body.parked or body.may_start or ACTOR_MODELS[body.state.model].contact == "pedestrian":
@@ -162,7 +194,7 @@ class ExpertAgent:
         for body, arc, _ in nearby:
             state = body.state
             close = PERSON_PASSING_CLOSE if ACTOR_MODELS[state.model].contact == "pedestrian" else PASSING_CLOSE
-            for i in range(max(int(arc) - here - 12, 0), min(int(arc) - here + 13, count)):
+            for i in range(max(int(arc) - here - 14, 0), min(int(arc) - here + 15, count)):
                 yaw = float(self._line.yaw[here + i])
                 c, s = math.cos(yaw), math.sin(yaw)
                 dx, dy = state.x - self._line.x[here + i], state.y - self._line.y[here + i]
@@ -170,10 +202,13 @@ class ExpertAgent:
                 turn = wrap_angle(state.yaw - yaw)
                 long = (abs(math.cos(turn)) * state.length + abs(math.sin(turn)) * state.width) / 2
                 wide = (abs(math.sin(turn)) * state.length + abs(math.cos(turn)) * state.width) / 2
-                if abs(forward) > long + EGO_LENGTH / 2 + 1.0:
+                gap = abs(forward) - long - EGO_LENGTH / 2
+                if gap > ALONGSIDE_CLOSE:
                     continue
                 apart = np.abs(SHIFTS - left) - wide - EGO_WIDTH / 2
-                kinds = np.where(apart < PASSING_HIT, BLOCKED, np.where(apart < close, CLOSE, OPEN))
+                kinds = np.where(apart < close, CLOSE, OPEN)
+                if gap < ALONGSIDE_HIT:
+                    kinds[apart < PASSING_HIT] = BLOCKED
                 np.maximum(cells[i], kinds.astype(np.uint8), out=cells[i])
         return cells
 
@@ -223,9 +258,14 @@ class ExpertAgent:
         self._close_signals(cells, snapshot)
         self._close_walls(cells, part, walls)
         self._be_cautious(wished, part, bodies)
-        plan = plan_speeds(cells, wished, max(ego.speed, 0.0))
+        gap = ARRIVAL_GAP if self._arrival() < ARRIVAL_REACH else FOLLOWING_GAP
+        plan = plan_speeds(cells, wished, max(ego.speed, 0.0), gap, HEADWAY)
         soon = np.flatnonzero((cells[: round(1.0 / LAYER) + 1] == HIT).any(axis=0))
         return _Course(x, y, plan, float(soon[0]) if len(soon) else math.inf)
+
+    def _arrival(self) -> int:
+        """Stations ahead of the car at which it has arrived."""
+        return max(self._arrival_station - math.floor(self._arc), 0)
 
     def _boxes(self, ego: EgoState, bodies: Sequence[Body]) -> NDArray[np.float64]:
         """Boxes (M, 7) of all predictions, as `path_time` takes them."""
@@ -237,16 +277,21 @@ class ExpertAgent:
             state = body.state
             contact = ACTOR_MODELS[state.model].contact
             standing = state.speed <= STANDING
-            hit, near = (
-                (PERSON_HIT, PERSON_NEAR)
-                if contact == "pedestrian"
-                else (STATIC_HIT, STATIC_NEAR)
-                if standing
-                else (VEHICLE_HIT, VEHICLE_NEAR)
-            )
+            if contact == "pedestrian":
+                along = self._walks_along(body)
+                hit, near = (WALKING_ALONG_HIT, WALKING_ALONG_NEAR) if along else (PERSON_HIT, PERSON_NEAR)
+            elif standing:
+                hit, near = STATIC_HIT, STATIC_NEAR
+            else:
+                hit, near = VEHICLE_HIT, VEHICLE_NEAR
             grown = np.zeros(LAYERS) if standing else np.minimum(layers * LAYER * GROWTH, MAX_GROWTH)
             for track in body.tracks:
-                for kind, room in ((NEAR, near), (HIT, hit)) if track.likely else ((NEAR, hit),):
+                possible = np.where(layers * LAYER <= POSSIBLE_SECONDS, NEAR, BESIDE)
+                kinds: list[tuple[Any, tuple[float, float]]]
+                kinds = [(NEAR, near), (HIT, hit)] if track.likely else [(possible, hit)]
+                if track.likely and contact == "vehicle" and state.speed > SLOWEST_BESIDE and _same_way(ego, body):
+                    kinds.append((BESIDE, BESIDE_ROOM))
+                for kind, room in kinds:
                     box = np.empty((LAYERS, 7))
                     box[:, 0], box[:, 1], box[:, 2] = track.x, track.y, track.yaw
                     box[:, 3] = state.length / 2 + room[0] + grown
@@ -268,13 +313,17 @@ class ExpertAgent:
     def _close_walls(
         self, cells: NDArray[np.uint8], line: tuple[NDArray[np.float64], ...], walls: Sequence[Body]
     ) -> None:
-        """Nothing is free from `WAITING_GAP` before the first of `walls` that stands on the line."""
+        """Nothing is free from `WAITING_GAP` before those of `walls` that stand on the line, except up to the goal."""
+        arrival = self._arrival()
         for body in walls:
             distance = np.hypot(line[0] - body.state.x, line[1] - body.state.y)
             i = int(np.argmin(distance))
             half = body.state.length / 2 + EGO_LENGTH / 2
             if distance[i] < EGO_WIDTH / 2 + body.state.width / 2 + PASSING_HIT:
-                cells[:, max(int(i - half - WAITING_GAP), 1) :] = HIT
+                wall = max(int(i - half - WAITING_GAP), 1)
+                if wall <= arrival < i - half:
+                    wall = arrival + 1
+                cells[:, wall:] = HIT
 
     def _be_cautious(
         self, wished: NDArray[np.float64], line: tuple[NDArray[np.float64], ...], bodies: Sequence[Body]
@@ -310,8 +359,11 @@ def _follows(ego: EgoState, body: Body) -> bool:
     dx, dy = body.state.x - ego.x, body.state.y - ego.y
     forward, left = c * dx + s * dy, c * dy - s * dx
     apart = -forward - EGO_LENGTH / 2 - body.state.length / 2
-    same_way = abs(wrap_angle(body.state.yaw - ego.yaw)) < math.radians(60)
-    return apart > -0.5 and abs(left) < (EGO_WIDTH + body.state.width) / 2 + 0.4 and same_way
+    return apart > -0.5 and abs(left) < (EGO_WIDTH + body.state.width) / 2 + 0.4 and _same_way(ego, body)
+
+
+def _same_way(ego: EgoState, body: Body) -> bool:
+    return abs(wrap_angle(body.state.yaw - ego.yaw)) < math.radians(60)
 
 
 def _state(stop: Any, snapshot: Snapshot) -> str:

@@ -29,6 +29,8 @@ STANDING = 0.15
 """m/s; slower is standing."""
 SETTING_OFF = 1.5
 """m/s² with which a vehicle may speed up to its lane's limit."""
+BRAKING, HARDEST_BRAKING = 1.0, 8.0
+"""m/s²: who slows down by more than the first is foreseen to go on doing so, by at most the second."""
 MAX_BRANCHES = 4
 """Ways through the junctions ahead that are considered for one vehicle."""
 
@@ -100,7 +102,7 @@ class Predictor:
             tracks = (_hold(actor),) if actor.speed <= STANDING else (_along_script(actor, drive, arc),)
         elif actor.speed <= STANDING:
             if isinstance(drive, TrafficDrive) and drive.at_route_end == "stop":
-                parked = stood > 0.5 and self._on_edge(actor, drive.edges[-1])
+                parked = self._on_edge(actor, drive.edges[-1])
             tracks = (_hold(actor),)
         elif ACTOR_MODELS[actor.model].contact == "vehicle":
             tracks = self._along_lanes(actor, drive if isinstance(drive, TrafficDrive) else None, elapsed)
@@ -128,18 +130,20 @@ class Predictor:
         if found is None:
             return (_straight(actor),)
         lane, arc, offset = found
-        sideways = 0.0
+        sideways = braking = 0.0
         before = self._previous.get(actor.id)
-        if before is not None and elapsed > 0 and lane.kind == "normal":
+        if before is not None and elapsed > 0:
+            braking = (before.speed - actor.speed) / elapsed
             past = lane.shape.project(before.x, before.y)
-            if abs(past.offset) < 5:
+            if abs(past.offset) < 5 and lane.kind == "normal":
                 sideways = float(np.clip((offset - past.offset) / elapsed, -2.0, 2.0))
+        braking = min(braking, HARDEST_BRAKING) if braking > BRAKING else 0.0
         reach = arc + actor.speed * LAYER * LAYERS + 50.0
         ways = self._ways_from(lane, reach, () if drive is None else drive.edges)
         tracks = []
         for i, way in enumerate(ways):
             for speeding_up in (False, True):
-                arcs = way.advance(arc, actor.speed, speeding_up)
+                arcs = way.advance(arc, actor.speed, SETTING_OFF if speeding_up else -braking)
                 pose = way.poses(arcs, offset, sideways)
                 tracks.append(Track(actor, *pose, likely=not speeding_up and (i == 0 or len(ways) <= 2)))
         return tuple(tracks)
@@ -160,17 +164,18 @@ class _Way:
         self._ends = np.cumsum([lane.shape.length for lane in lanes])
         self._limits = np.array([lane.speed for lane in lanes])
 
-    def advance(self, arc: float, speed: float, speeding_up: bool) -> NDArray[np.float64]:
-        """Arc lengths (LAYERS,) at constant speed, or speeding up to the limit; slower where a turn asks for it."""
+    def advance(self, arc: float, speed: float, acceleration: float) -> NDArray[np.float64]:
+        """Arc lengths (LAYERS,) with an acceleration up to the limit or down to standstill; slower where it turns."""
         arcs = np.empty(LAYERS)
         for k in range(LAYERS):
             arcs[k] = arc
             i = min(int(np.searchsorted(self._ends, arc, side="right")), len(self._limits) - 1)
             limit = float(self._limits[i])
-            if speeding_up:
-                speed = min(speed + SETTING_OFF * LAYER, max(limit, speed))
-            turning = i > 0 and limit < speed
-            arc += (limit if turning else speed) * LAYER
+            if acceleration > 0.0:
+                speed = min(speed + acceleration * LAYER, max(limit, speed))
+            elif acceleration < 0.0:
+                speed = max(speed + acceleration * LAYER, 0.0)
+            arc += (limit if i > 0 and limit < speed else speed) * LAYER
         return arcs
 
     def poses(

@@ -20,6 +20,8 @@ SIDE_ACCELERATION = 2.2
 """m/s² that a curve may ask for; a relaxed driver's limit (AASHTO's side friction for 30 km/h is 0.28 g)."""
 SLOWING = 2.0
 """m/s² of the speed profile towards a slower stretch."""
+ROUNDING = 3
+"""Stations to either side over which corners of the line are rounded."""
 DEFAULT_LIMIT = 50 / 3.6
 """m/s where no lane lies under the line."""
 
@@ -48,8 +50,8 @@ class ReferenceLine:
         self.line = Polyline.through([*points, points[-1] + BEYOND_GOAL * ahead])
         self.goal_arc = plan.lane_route.length
         arcs = np.arange(0.0, self.line.length, STATION)
-        self.x = np.interp(arcs, self.line.arcs, self.line.points[:, 0])
-        self.y = np.interp(arcs, self.line.arcs, self.line.points[:, 1])
+        self.x = _smooth(np.interp(arcs, self.line.arcs, self.line.points[:, 0]))
+        self.y = _smooth(np.interp(arcs, self.line.arcs, self.line.points[:, 1]))
         self.yaw, self.curvature = headings(self.x, self.y)
         self.limit = self._limits(network)
         self.stops, self.yields = self._junctions(plan, network)
@@ -84,6 +86,15 @@ class ReferenceLine:
                     elif connection.state not in ("M", "-"):
                         yields.add(arc)
         return tuple(stops[arc] for arc in sorted(stops)), tuple(sorted(yields))
+
+
+def _smooth(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean over `ROUNDING` stations to either side, fewer at the ends: the corners of the line as a car rounds them."""
+    count = len(values)
+    sums = np.concatenate(([0.0], np.cumsum(values)))
+    reach = np.minimum(np.minimum(np.arange(count), np.arange(count)[::-1]), ROUNDING)
+    index = np.arange(count)
+    return (sums[index + reach + 1] - sums[index - reach]) / (2 * reach + 1)
 
 
 def headings(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

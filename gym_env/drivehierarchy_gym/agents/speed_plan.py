@@ -28,13 +28,14 @@ TERMINAL_BRAKING = 4.0
 # Prices of one decision of the plan; only their proportions matter.
 SLOWNESS_COST, HASTE_COST = 0.5, 2.0
 ACCELERATION_COST, EMERGENCY_COST = 0.12, 6.0
+BESIDE_COST = 0.6
 NEAR_COST, NEAR_SPEED_COST = 2.0, 0.3
 CONTACT_COST, CONTACT_SPEED_COST = 150.0, 30.0
 HEADWAY_COST = 12.0
 TERMINAL_COST, TERMINAL_METRE_COST = 20.0, 5.0
 
-FREE, NEAR, HIT = 0, 1, 2
-"""Cells of the diagram: free, uncomfortably near somebody, contact."""
+FREE, BESIDE, NEAR, HIT = 0, 1, 2, 3
+"""Cells of the diagram: free, beside somebody who may come over, uncomfortably near somebody, contact."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def path_time(
 ) -> NDArray[np.uint8]:
     """Path-time diagram (layers, stations) of the ego's box on the stations of `line` (x, y, yaw).
 
-    `boxes` (M, 7): x, y, yaw, half length, half width, layer, kind of cell (NEAR or HIT).
+    `boxes` (M, 7): x, y, yaw, half length, half width, layer, kind of cell (BESIDE, NEAR or HIT).
     """
     x, y, yaw = (np.ascontiguousarray(values, dtype=np.float64) for values in line)
     cells = np.zeros((layers, len(x)), dtype=np.uint8)
@@ -97,7 +98,7 @@ def _fill(cells, x, y, cos, sin, half_length, half_width, boxes, box_cos, box_si
 
 
 def plan_speeds(
-    cells: NDArray[np.uint8], wished: NDArray[np.float64], start_speed: float, gap: float = 2.0, headway: float = 0.7
+    cells: NDArray[np.uint8], wished: NDArray[np.float64], start_speed: float, gap: float, headway: float
 ) -> SpeedPlan:
     """Cheapest plan from station 0 at `start_speed` through the diagram `cells` (2 K + 1, N).
 
@@ -132,7 +133,8 @@ def _search(cells, free, wished, start_speed, changes, gap, headway):  # type: i
     per_station = round(1.0 / PLACE_STEP)
     places = cells.shape[1] * per_station
     first = round(start_speed / SPEED_STEP)
-    top = max(int(np.ceil(wished.max() / SPEED_STEP)), first) + 2
+    fastest = wished.max()
+    top = max(int(np.ceil(fastest / SPEED_STEP)), first) + 2
     cost = np.full((places, top + 1), np.inf)
     hit = np.zeros((places, top + 1), dtype=np.bool_)
     came = np.zeros((steps, places, top + 1), dtype=np.int16)
@@ -160,9 +162,9 @@ def _search(cells, free, wished, start_speed, changes, gap, headway):  # type: i
                     price = cost[p, v] + ACCELERATION_COST * (w - v) ** 2
                     if w - v < CHANGES[-1]:
                         price += EMERGENCY_COST
-                    if speed < wish:
-                        price += SLOWNESS_COST * (wish - speed)
-                    else:
+                    # Against the fastest wish of all: against the place's own, standing in a slow place would pay.
+                    price += SLOWNESS_COST * (fastest - speed)
+                    if speed > wish:
                         price += HASTE_COST * (speed - wish) ** 2
                     bump = False
                     for n in range(2):
@@ -172,6 +174,8 @@ def _search(cells, free, wished, start_speed, changes, gap, headway):  # type: i
                             price += CONTACT_COST + CONTACT_SPEED_COST * speed
                         elif kind == NEAR:
                             price += NEAR_COST + NEAR_SPEED_COST * speed
+                        elif kind == BESIDE:
+                            price += BESIDE_COST
                     room = free[2 * k + 2, stations[1]]
                     keep = gap + headway * speed
                     if 0.0 < room < keep:

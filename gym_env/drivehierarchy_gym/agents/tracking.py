@@ -34,7 +34,7 @@ def pursue(ego: EgoState, x: NDArray[np.float64], y: NDArray[np.float64]) -> flo
     c, s = math.cos(yaw), math.sin(yaw)
     axle_x = ego.x + c * (advance - EGO_REAR_AXLE_OFFSET)
     axle_y = ego.y + s * (advance - EGO_REAR_AXLE_OFFSET)
-    wanted = min(max(3.2 + 0.45 * ego.speed, 4.2), 16.0)
+    wanted = min(max(2.6 + 0.5 * ego.speed, 3.4), 16.0)
     distances = np.hypot(x - axle_x, y - axle_y)
     nearest = int(np.argmin(distances))
     beyond = np.flatnonzero(distances[nearest:] >= wanted)

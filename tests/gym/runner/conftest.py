@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -61,3 +62,65 @@ def put() -> Callable[[Path, Any], Path]:
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def tiny_suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A suite of two short empty roads."""
+    folder = tmp_path_factory.mktemp("tiny")
+    for name, family, goal in (("one", "03_turning", 100), ("two", "08_merging", 90)):
+        (folder / f"{name}.yaml").write_text(
+            f"id: {name}\n"
+            f"family: {family}\n"
+            "description: an empty road\n"
+            'ego: {start: {edge: "360414561", lane: 0, pos: 40}, edges: ["360414561"], '
+            f'goal: {{edge: "360414561", lane: 0, pos: {goal}}}, lanes: {{"360414561": 0}}}}\n'
+        )
+    return folder
+
+
+@pytest.fixture
+def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """`module:Class` of an agent that misbehaves as its options say, from the third decision on."""
+    (tmp_path / "misbehaving.py").write_text(DRIVER)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    sys.modules.pop("misbehaving", None)
+    return "misbehaving:Driver"
+
+
+DRIVER = """
+import time
+
+from drivehierarchy_gym.errors import InfrastructureError
+
+
+class Driver:
+    observation, privileged = "state", False
+
+    def __init__(self, how="well", action_mode="target_speed", good=2, reset="well"):
+        self.action_mode, self.how, self.good, self.on_reset, self.count = action_mode, how, good, reset, 0
+
+    def reset(self, context, info):
+        self.count = 0
+        if self.on_reset == "raise":
+            raise RuntimeError("no weights")
+
+    def act(self, observation, info):
+        self.count += 1
+        if self.count <= self.good or self.how == "well":
+            return "steer: 0.0\\ntarget_speed_mps: 8.0" if self.action_mode == "text" else [0.0, 8.0]
+        if self.how == "sleep":
+            time.sleep(30)
+        if self.how == "raise":
+            raise ValueError("boom")
+        if self.how == "infrastructure":
+            raise InfrastructureError("the simulator is gone")
+        return {"bytes": b"steer: 0", "none": None, "nan": [float("nan"), 1.0], "text": "steer: x"}[self.how]
+
+    def telemetry(self):
+        return {"calls": self.count}
+
+    def close(self):
+        pass
+"""
