@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -13,12 +13,14 @@ from rich.table import Table
 
 from .editions import edition_folder, find_edition
 from .errors import DataError
+from .gates import GateReport, check_edition
 from .image_roots import ImageRoots
 from .items import SPLITS
 from .release import find_questions
 from .release_import import EXCLUDED_FILE, import_release
+from .sizes import SIZES, SizeName
 
-app = typer.Typer(no_args_is_help=True, help="Data of R1-R3: import, check and describe editions.")
+app = typer.Typer(no_args_is_help=True, help="Data of R1-R3: build, import, check and describe editions.")
 
 _EditionArgument = Annotated[
     str | None, typer.Argument(help="Folder or name (sim, release) of the edition; default: the one that lm_eval uses.")
@@ -67,15 +69,59 @@ def import_release_command(
 
 
 @app.command()
+def build(
+    edition: Annotated[Literal["sim"], typer.Option(help="Edition to build; sim is made from the R4 world.")] = "sim",
+    size: Annotated[SizeName, typer.Option(help="Items a task: 2, 20, or 1,000 and training splits.")] = "mini",
+    out: Annotated[Path | None, typer.Option(help="Where to write; default: where lm_eval finds it.")] = None,
+    seed: Annotated[int, typer.Option(help="Other seeds give other drives and questions.", min=0)] = 0,
+    workers: Annotated[int, typer.Option(help="Processes that drive and picture.", min=1)] = os.cpu_count() or 1,
+) -> None:
+    """Build the sim edition. Resumes; the same seed and size give the same bytes, whatever the number of workers."""
+    from .build import build_sim  # the simulated world takes a second to load
+
+    console = Console()
+    target = out or edition_folder(edition)
+    with Progress(console=console) as progress:
+        bars: dict[str, TaskID] = {}
+
+        def report(what: str, done: int, total: int) -> None:
+            if what not in bars:
+                bars[what] = progress.add_task(what, total=total)
+            progress.update(bars[what], completed=done, total=total)
+
+        result = build_sim(target, size, seed, workers, report)
+    _print_gates(console, result.report)
+    counts = ", ".join(f"{split} {number}" for split, number in SIZES[size].items.items())
+    console.print(f"edition: {result.edition.folder}; items a task: {counts}; digest {result.edition.digest[:16]}")
+
+
+@app.command()
+def gates(edition: _EditionArgument = None) -> None:
+    """Judge an edition: valid labels, balance, quotas, and whether rules that never look do better than chance."""
+    report = check_edition(find_edition(edition))
+    _print_gates(Console(), report)
+    if not report.passed:
+        raise DataError("some gates are not passed:\n" + "\n".join(report.failures()))
+
+
+def _print_gates(console: Console, report: GateReport) -> None:
+    table = Table("task", "split", "gate", "value", "limit", "")
+    for gate in report.gates:
+        verdict = "ok" if gate.passed else "FAILED"
+        table.add_row(gate.task, gate.split, gate.name, f"{gate.value:.3g}", f"{gate.limit:.3g}", verdict)
+    console.print(table)
+
+
+@app.command()
 def info(edition: _EditionArgument = None) -> None:
     """Show which edition is found, where it lies and what it holds."""
     console = Console()
     found = find_edition(edition)
     console.print(f"{found.name}: {found.folder}")
     table = Table("task", *SPLITS)
-    tasks = sorted({task for split in SPLITS for task in found.tasks(split)})  # type: ignore[arg-type]
+    tasks = sorted({task for split in SPLITS for task in found.tasks(split)})
     for task in tasks:
-        table.add_row(task, *(str(found.size(task, split)) for split in SPLITS))  # type: ignore[arg-type]
+        table.add_row(task, *(str(found.size(task, split)) for split in SPLITS))
     console.print(table)
 
 

@@ -130,18 +130,22 @@ def shard_path(data_folder: Path, task: str, split: Split, index: int) -> Path:
     return data_folder / task / f"{split}-{index:05d}.parquet"
 
 
-def write_manifest(
+def make_manifest(
     data_folder: Path,
     edition: str,
     provenance: Mapping[str, Any],
     excluded: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Manifest:
-    """Records every Parquet file that lies in `data_folder`; the last step of a build, and what makes it readable.
+    """Records every Parquet file that lies in `data_folder`.
 
     Holds no date and no machine, so that equal builds have equal manifests.
     """
     files = {path.relative_to(data_folder).as_posix(): shard_record(path) for path in _parquet_files(data_folder)}
-    manifest = Manifest(edition, files, dict(provenance), dict(excluded or {}))
+    return Manifest(edition, files, dict(provenance), dict(excluded or {}))
+
+
+def save_manifest(data_folder: Path, manifest: Manifest) -> None:
+    """Writes the manifest of a folder; the last step of a build, and what makes it readable."""
     content = {"format": FORMAT, **asdict(manifest)}
     text = json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
@@ -149,6 +153,17 @@ def write_manifest(
         partial.write_text(text, encoding="utf-8")
 
     write_atomically(data_folder / MANIFEST, write)
+
+
+def write_manifest(
+    data_folder: Path,
+    edition: str,
+    provenance: Mapping[str, Any],
+    excluded: Mapping[str, Mapping[str, int]] | None = None,
+) -> Manifest:
+    """Makes and saves the manifest of a folder."""
+    manifest = make_manifest(data_folder, edition, provenance, excluded)
+    save_manifest(data_folder, manifest)
     return manifest
 
 

@@ -20,7 +20,7 @@ Split = Literal["test", "train", "validation"]
 
 ANSWER_KINDS: tuple[str, ...] = get_args(AnswerKind)
 RANKS: tuple[str, ...] = get_args(Rank)
-SPLITS: tuple[str, ...] = get_args(Split)
+SPLITS: tuple[Split, ...] = get_args(Split)
 
 METRES = re.compile(r"\d+(?:\.\d+)? m")
 OPTION = re.compile(r"([A-Z])\. \S")

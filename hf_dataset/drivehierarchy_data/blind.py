@@ -1,0 +1,168 @@
+"""The blind check: how often is a rule right that never looks at an image?
+
+Rules may use the question's type, its category and the options as they are shown. They are fitted on all other items,
+so a rule cannot be right by knowing the item itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .items import option_letter
+
+Document = Mapping[str, Any]
+
+CLOSE_DISTANCE = 0.10
+"""A guessed distance within this share of the true one is right."""
+CLOSE_BOX = 0.5
+"""A guessed box is right from this IoU on."""
+
+
+def blind_scores(documents: Sequence[Document], share: float) -> Iterator[tuple[str, float, float]]:
+    """Name, share of right answers and chance level of every rule for the answer kind of `documents`.
+
+    `share` is the largest share that one answer may have by design; for open answers it is the chance level.
+    """
+    kind = documents[0]["answer_kind"]
+    if kind == "choice":
+        yield from _choices(documents)
+    elif kind == "order":
+        yield from _orders(documents)
+    elif kind == "metres":
+        yield "usual distance", _usual(documents, _metres, _geometric_mean, _is_close), share
+    elif kind == "box":
+        yield "usual box", _usual(documents, _box, _mean_box, _overlaps), share
+    else:
+        label = _class if kind == "text" else _answer
+        yield "usual answer", _usual(documents, label, _most_frequent, _equal), share
+
+
+def group_of(document: Document) -> str:
+    """What the question gives away besides its options."""
+    meta = document["meta"]
+    return " ".join(str(meta[key]) for key in ("category", "bucket") if key in meta)
+
+
+# --- choices and orders ----------------------------------------------------------------------------------------------
+
+
+def _choices(documents: Sequence[Document]) -> Iterator[tuple[str, float, float]]:
+    count = len(documents)
+    chance = sum(1 / len(document["options"]) for document in documents) / count
+    right = [ord(option_letter(d["answer"], d["options"])) - ord("A") for d in documents]
+    positions = Counter(right)
+    for position in range(max(len(document["options"]) for document in documents)):
+        yield f"option {chr(ord('A') + position)}", positions[position] / count, chance
+    lengths = [[len(option) for option in document["options"]] for document in documents]
+    yield "longest option", _mean(_tied(row, max(row), at) for row, at in zip(lengths, right, strict=True)), chance
+    yield "shortest option", _mean(_tied(row, min(row), at) for row, at in zip(lengths, right, strict=True)), chance
+    yield "likeliest text", _likeliest_text(documents, right), chance
+
+
+def _tied(row: Sequence[int], wanted: int, right: int) -> float:
+    """Chance of hitting the right one when one of the options of the wanted length is drawn."""
+    return (row[right] == wanted) / row.count(wanted)
+
+
+def _likeliest_text(documents: Sequence[Document], right: Sequence[int]) -> float:
+    """The option that, when it is shown elsewhere, is right most often."""
+    shown: dict[tuple[str, str], int] = defaultdict(int)
+    hits: dict[tuple[str, str], int] = defaultdict(int)
+    rows = [[(group_of(d), option[3:]) for option in d["options"]] for d in documents]
+    for row, at in zip(rows, right, strict=True):
+        for place, text in enumerate(row):
+            shown[text] += 1
+            hits[text] += place == at
+    total = 0.0
+    for row, at in zip(rows, right, strict=True):
+        rates = []
+        for place, text in enumerate(row):
+            others, hit = shown[text] - 1, hits[text] - (place == at)
+            # A text that is seen nowhere else says nothing.
+            rates.append(round((hit + 1 / len(row)) / (others + 1), 9))
+        total += _tied(rates, max(rates), at)  # type: ignore[arg-type]
+    return total / len(documents)
+
+
+def _orders(documents: Sequence[Document]) -> Iterator[tuple[str, float, float]]:
+    chance = _mean(1 / np.prod(range(1, len(document["options"]) + 1)) for document in documents)
+    for name, step in (("as shown", 1), ("reversed", -1)):
+        hits = [json.loads(document["answer"]) == list(document["options"])[::step] for document in documents]
+        yield name, _mean(hits), float(chance)
+
+
+# --- open answers ----------------------------------------------------------------------------------------------------
+
+
+def _usual(
+    documents: Sequence[Document],
+    value_of: Callable[[Document], Any],
+    summary: Callable[[Sequence[Any]], Any],
+    is_right: Callable[[Any, Any], bool],
+) -> float:
+    """Share of the items that the summary of the other items of their group answers."""
+    groups: dict[str, list[Any]] = defaultdict(list)
+    for document in documents:
+        groups[group_of(document)].append(value_of(document))
+    hits = 0
+    for values in groups.values():
+        for place, value in enumerate(values):
+            others = values[:place] + values[place + 1 :]
+            hits += bool(others) and is_right(summary(others), value)
+    return hits / len(documents)
+
+
+def _answer(document: Document) -> str:
+    return str(document["answer"])
+
+
+def _class(document: Document) -> str:
+    return f"{document['meta']['action']} {document['meta']['cause']}"
+
+
+def _metres(document: Document) -> float:
+    return float(document["answer"].removesuffix(" m"))
+
+
+def _box(document: Document) -> tuple[float, ...]:
+    width, height = document["image_size"]
+    x1, y1, x2, y2 = json.loads(document["answer"])["bbox"]
+    return x1 / width, y1 / height, x2 / width, y2 / height
+
+
+def _most_frequent(values: Sequence[str]) -> str:
+    counts = Counter(values)
+    return min(counts, key=lambda value: (-counts[value], value))
+
+
+def _geometric_mean(values: Sequence[float]) -> float:
+    return float(np.exp(np.mean(np.log(values))))
+
+
+def _mean_box(values: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
+    return tuple(float(value) for value in np.mean(values, axis=0))
+
+
+def _equal(guess: str, value: str) -> bool:
+    return guess == value
+
+
+def _is_close(guess: float, value: float) -> bool:
+    return abs(guess - value) <= CLOSE_DISTANCE * value
+
+
+def _overlaps(guess: Sequence[float], value: Sequence[float]) -> bool:
+    width = min(guess[2], value[2]) - max(guess[0], value[0])
+    height = min(guess[3], value[3]) - max(guess[1], value[1])
+    inner = max(width, 0.0) * max(height, 0.0)
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (guess, value)]
+    return inner >= CLOSE_BOX * (sum(areas) - inner)
+
+
+def _mean(values: Any) -> float:
+    return float(np.mean(list(values)))

@@ -1,0 +1,312 @@
+"""Building the sim edition: drives made by worker processes, kept one by one, then chosen from and written.
+
+OUT/.build/<scene>.zip   a finished drive: its drafts and the images that they show; made atomically, found again after
+                         a kill, removed when the edition is complete
+OUT/data/…               the Parquet files, and last of all the manifest
+
+Which drives are made does not depend on the number of workers, and neither does a single byte of the edition.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import drivehierarchy_gym
+from drivehierarchy_gym.errors import ScenarioError
+from drivehierarchy_gym.road.cache import write_atomically
+from drivehierarchy_gym.runner.pool import Finished, Lost, Report, run_locally
+
+from .builders import BUILDER_VERSION, BUILDERS
+from .card import write_card
+from .croissant import write_croissant
+from .drafts import Draft, ViewRef
+from .editions import DATA_FOLDER, Edition, make_manifest, open_edition, save_manifest, shard_path
+from .errors import DataError, EditionNotFoundError
+from .gates import GateReport, check_edition
+from .images import EncodedImage
+from .items import SPLITS, Split
+from .selection import Candidate, Plan, compose, select, thin_out
+from .shards import has_recipe, write_shard
+from .sizes import SIZES, Size, SizeName
+from .sources.drives import DriveRecipe, recipe
+
+EDITION = "sim"
+WORK_FOLDER = ".build"
+ITEMS_PER_SHARD = 100
+MOST_DRIVES = 4.0
+"""A split that is not complete after so many times its first number of drives is given up."""
+SILENCE = 600.0
+"""Seconds after which a worker that has not finished its drive counts as hung."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """A finished build."""
+
+    edition: Edition
+    report: GateReport
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    recipe: DriveRecipe
+    width: int
+    target: Path
+    stamp: str
+
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and of how much."""
+
+
+def build_sim(out: Path, size_name: SizeName, seed: int, workers: int, progress: Progress) -> BuildResult:
+    """Builds the sim edition in `out`, or finishes a build that was broken off; equal arguments, equal bytes.
+
+    An edition that is there already and was built by the same recipe is left as it is.
+
+    Raises DataError when `out` holds another edition, a drive fails, the rules of the selection cannot be met, or a
+    quality gate is not passed.
+    """
+    size = SIZES[size_name]
+    provenance = {
+        "source": "drivehierarchy sim",
+        "size": size_name,
+        "seed": seed,
+        "builder": BUILDER_VERSION,
+        "package": version("lm-eval-drivehierarchy"),
+        "simulator": f"SUMO {version('eclipse-sumo')}",
+        "code": code_stamp(),
+    }
+    finished = _finished(out, provenance)
+    if finished is not None:
+        return BuildResult(finished, check_edition(finished))
+    stamp = json.dumps(provenance, sort_keys=True)
+    work = out / WORK_FOLDER
+    chosen: dict[Split, dict[str, list[Plan]]] = {}
+    drives: dict[Split, int] = {}
+    for split, wanted in size.items.items():
+        chosen[split], drives[split] = _make_split(work, size, split, wanted, seed, stamp, workers, progress)
+    archive = _Archive(work)
+    total = sum(len(plans) for tasks in chosen.values() for plans in tasks.values())
+    written = 0
+    for split, tasks in chosen.items():
+        for task, plans in tasks.items():
+            for index, begin in enumerate(range(0, len(plans), ITEMS_PER_SHARD)):
+                part = plans[begin : begin + ITEMS_PER_SHARD]
+                path = shard_path(out / DATA_FOLDER, task, split, index)
+                if not has_recipe(path, stamp):
+                    write_shard(path, [plan.item(archive.image) for plan in part], stamp)
+                written += len(part)
+                progress("items written", written, total)
+    _remove_strangers(out / DATA_FOLDER, chosen)
+    edition, report = _publish(out, {**provenance, "drives": drives}, {"drives": archive.unusable()})
+    archive.close()
+    shutil.rmtree(work)
+    return BuildResult(edition, report)
+
+
+def code_stamp() -> str:
+    """Digest of everything that decides what a build gives: the sources of the simulated world and of this package."""
+    digest = hashlib.sha256()
+    for folder in (Path(drivehierarchy_gym.__file__).parent, Path(__file__).parent):
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in (".py", ".yaml", ".xml", ".md"):
+                digest.update(path.relative_to(folder).as_posix().encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _finished(out: Path, provenance: Mapping[str, Any]) -> Edition | None:
+    try:
+        edition = open_edition(out)
+    except EditionNotFoundError:
+        return None
+    found = edition.manifest.provenance
+    if any(found.get(key) != value for key, value in provenance.items()):
+        differing = ", ".join(sorted(key for key, value in provenance.items() if found.get(key) != value))
+        raise DataError(
+            f"{out} holds another edition (different: {differing}); give another folder with --out, or remove that one"
+        )
+    return edition
+
+
+# --- drives ----------------------------------------------------------------------------------------------------------
+
+
+def _make_split(
+    work: Path, size: Size, split: Split, wanted: int, seed: int, stamp: str, workers: int, progress: Progress
+) -> tuple[dict[str, list[Plan]], int]:
+    """Plans of every task of a split, and the number of drives that it took."""
+    count = size.drives[split]
+    candidates: list[Candidate] = []
+    known = 0
+    while True:
+        _make_drives(work, size, split, range(known, count), seed, stamp, workers, progress)
+        for number in range(known, count):
+            candidates += _read_candidates(_drive_file(work, recipe(seed, split, number)), seed)
+        known = count
+        tasks = {}
+        for task in BUILDERS:
+            of_task = [candidate for candidate in candidates if candidate.draft.task == task]
+            tasks[task] = select(task, of_task, wanted, seed)
+        short = {task: len(items) for task, items in tasks.items() if len(items) < wanted}
+        if not short:
+            plans = {task: compose(task, split, items, seed) for task, items in tasks.items()}
+            return plans, known
+        if count >= MOST_DRIVES * size.drives[split]:
+            raise DataError(
+                f"split {split!r}: {count} drives give too few balanced items of "
+                + ", ".join(f"{task} ({number} of {wanted})" for task, number in short.items())
+            )
+        count += size.more
+
+
+def _make_drives(
+    work: Path, size: Size, split: Split, numbers: range, seed: int, stamp: str, workers: int, progress: Progress
+) -> None:
+    jobs = []
+    for number in numbers:
+        drive = recipe(seed, split, number)
+        target = _drive_file(work, drive)
+        if not _is_made(target, stamp):
+            jobs.append(_Job(drive, size.width, target, stamp))
+    done = numbers.stop - len(jobs)
+    progress(f"{split} drives", done, numbers.stop)
+    for event in run_locally(make_drive, jobs, workers, SILENCE):
+        if isinstance(event, Lost):
+            raise DataError(f"drive {event.job.recipe.scene_id} failed: {event.reason}")
+        if isinstance(event, Finished):
+            done += 1
+            progress(f"{split} drives", done, numbers.stop)
+
+
+def make_drive(job: _Job, report: Report) -> None:
+    """Drive, picture and question one recipe; the work of a worker process."""
+    content: dict[str, Any] = {"stamp": job.stamp, "drafts": []}
+    images: dict[ViewRef, EncodedImage] = {}
+    try:
+        clip = _source(job.width).clip(job.recipe)
+    except ScenarioError as error:  # an actor found no place: the same at every try
+        clip, content["unusable"] = None, f"could not be placed: {error}"
+    else:
+        content["unusable"] = "ended too early" if clip is None else ""
+    if clip is not None:
+        content |= {"scene_id": clip.scene_id, "source": clip.source, "meta": dict(clip.meta)}
+        for task, builder in BUILDERS.items():
+            for draft in thin_out(builder(clip), f"{job.recipe.seed}:{task}"):
+                content["drafts"].append(asdict(draft))
+                images.update({view: clip.frames[view[0]].images[view[1]] for view in draft.views})
+
+    def write(partial: Path) -> None:
+        with zipfile.ZipFile(partial, "w") as archive:
+            for view, image in sorted(images.items()):
+                archive.writestr(_image_name(view), image.data)
+            archive.writestr("drafts.json", json.dumps(content))
+
+    write_atomically(job.target, write)
+    report("done")
+
+
+@lru_cache(maxsize=1)
+def _source(width: int) -> Any:
+    from .sources.sim import Cameras, SimSource  # compiles and starts a simulator; only workers need it
+
+    return SimSource(Cameras.of_width(width))
+
+
+def _drive_file(work: Path, drive: DriveRecipe) -> Path:
+    return work / f"{drive.scene_id}.zip"
+
+
+def _image_name(view: ViewRef) -> str:
+    return f"{view[0]:03d}-{view[1]}.jpg"
+
+
+def _is_made(path: Path, stamp: str) -> bool:
+    return path.is_file() and _read_drive(path).get("stamp") == stamp
+
+
+def _read_drive(path: Path) -> dict[str, Any]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            content = json.loads(archive.read("drafts.json"))
+    except (OSError, zipfile.BadZipFile, KeyError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _read_candidates(path: Path, seed: int) -> Iterator[Candidate]:
+    content = _read_drive(path)
+    for entry in content["drafts"]:
+        views = tuple((int(index), str(camera)) for index, camera in entry.pop("views"))
+        draft = Draft(**{**entry, "views": views, "wrong": tuple(entry["wrong"])})
+        meta = {**content["meta"], "builder_version": BUILDER_VERSION, "edition_seed": seed}
+        yield Candidate(content["scene_id"], content["source"], draft, meta)
+
+
+class _Archive:
+    """Images of the finished drives; the last one read from stays open."""
+
+    def __init__(self, work: Path) -> None:
+        self._work = work
+        self._open: dict[str, zipfile.ZipFile] = {}
+
+    def image(self, scene_id: str, view: ViewRef) -> EncodedImage:
+        """An image of a drive, checked to decode."""
+        if scene_id not in self._open:
+            if len(self._open) >= 64:
+                self._open.pop(next(iter(self._open))).close()
+            self._open[scene_id] = zipfile.ZipFile(self._work / f"{scene_id}.zip")
+        data = self._open[scene_id].read(_image_name(view))
+        return EncodedImage.checked(data, f"{scene_id}.zip, {_image_name(view)}")
+
+    def unusable(self) -> dict[str, int]:
+        """Why drives gave no items, and how many did not."""
+        contents = [_read_drive(path) for path in sorted(self._work.glob("*.zip"))]
+        return dict(Counter(content["unusable"].partition(":")[0] for content in contents if content["unusable"]))
+
+    def close(self) -> None:
+        for archive in self._open.values():
+            archive.close()
+
+
+# --- the end ---------------------------------------------------------------------------------------------------------
+
+
+def _remove_strangers(data_folder: Path, chosen: Mapping[Split, Mapping[str, Sequence[Plan]]]) -> None:
+    """Files of an earlier, unfinished build with other arguments."""
+    expected = {
+        shard_path(data_folder, task, split, index)
+        for split, tasks in chosen.items()
+        for task, plans in tasks.items()
+        for index in range(-(-len(plans) // ITEMS_PER_SHARD))
+    }
+    for split in SPLITS:
+        for path in data_folder.glob(f"*/{split}-*.parquet"):
+            if path not in expected:
+                path.unlink()
+
+
+def _publish(
+    out: Path, provenance: Mapping[str, Any], excluded: Mapping[str, Mapping[str, int]]
+) -> tuple[Edition, GateReport]:
+    """Gates, then card and metadata, then the manifest that makes the edition readable."""
+    data_folder = out / DATA_FOLDER
+    edition = Edition(data_folder, make_manifest(data_folder, EDITION, provenance, excluded))
+    report = check_edition(edition)
+    if not report.passed:
+        raise DataError(f"the edition in {out} does not pass its gates:\n" + "\n".join(report.failures()))
+    write_card(edition, report, out)
+    write_croissant(edition, out)
+    save_manifest(data_folder, edition.manifest)
+    return edition, report

@@ -1,0 +1,99 @@
+"""r2_3: where is one object relative to another, along the axes of the ego vehicle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import permutations
+
+from ..drafts import Draft, frame_token, front
+from ..questions import QUESTIONS
+from ..scene import FRONT_CAMERA, Category, Clip
+from ..visibility import visible
+from .distance import can_point_at
+from .words import SINGULAR
+
+DEAD_ZONE = 0.1
+"""Metres per axis that count as no difference (release)."""
+CLEAR = 1.0
+"""Metres per axis from which on a difference is asked about: less cannot be told from a picture."""
+
+RELATIONS = ("Front", "Rear", "Left", "Right", "Front-Left", "Front-Right", "Rear-Left", "Rear-Right")
+ALIKE = 12.0
+"""Degrees."""
+_RANGES = {
+    "Front": (0.0, 0.0),
+    "Front-Left": (0.0, 90.0),
+    "Left": (90.0, 90.0),
+    "Rear-Left": (90.0, 180.0),
+    "Rear": (180.0, 180.0),
+    "Rear-Right": (180.0, 270.0),
+    "Right": (270.0, 270.0),
+    "Front-Right": (270.0, 360.0),
+}
+"""Directions that a relation stands for, degrees counter-clockwise from ahead."""
+_ASKED: tuple[Category, ...] = ("Vehicle", "Pedestrian", "Bicycle", "Traffic Cone")
+
+
+def relation(forward: float, left: float) -> str:
+    """Relation of an object that is `forward` and `left` metres from another one; "" where they coincide."""
+    parts = []
+    if abs(forward) > DEAD_ZONE:
+        parts.append("Front" if forward > 0 else "Rear")
+    if abs(left) > DEAD_ZONE:
+        parts.append("Left" if left > 0 else "Right")
+    return "-".join(parts)
+
+
+def neighbours(forward: float, left: float) -> frozenset[str]:
+    """Relations that an eye might take for the true one: those in directions within `ALIKE` degrees of the true one,
+    diagonals reaching from axis to axis. They are no wrong options."""
+    direction = math.degrees(math.atan2(left, forward))
+    return frozenset(
+        name
+        for name in RELATIONS
+        for low, high in (_RANGES[name],)
+        if any(low - ALIKE <= direction + turn <= high + ALIKE for turn in (-360.0, 0.0, 360.0))
+    )
+
+
+def relation_drafts(clip: Clip) -> Iterator[Draft]:
+    """r2_3: ordered pairs of objects whose differences along both axes are clear, or none."""
+    for index, frame in clip.seen_by(FRONT_CAMERA):
+        image = frame.images[FRONT_CAMERA]
+        shown = [body for category in _ASKED for body in visible(frame, FRONT_CAMERA, category) or ()]
+        shown = [body for body in shown if can_point_at(body, FRONT_CAMERA)]
+        for subject, reference in permutations(shown, 2):
+            (subject_x, subject_y), (reference_x, reference_y) = frame.position(subject), frame.position(reference)
+            forward, left = subject_x - reference_x, subject_y - reference_y
+            answer = relation(forward, left)
+            if not answer or any(DEAD_ZONE / 2 < abs(d) < CLEAR for d in (forward, left)):
+                continue
+            assert subject.category is not None
+            assert reference.category is not None
+            (u, v), (s, t) = subject.sights[FRONT_CAMERA].point, reference.sights[FRONT_CAMERA].point
+            question = QUESTIONS["r2_3"][0].format(
+                camera=FRONT_CAMERA,
+                width=image.width,
+                height=image.height,
+                subject=SINGULAR[subject.category],
+                subject_u=u,
+                subject_v=v,
+                reference=SINGULAR[reference.category],
+                reference_u=s,
+                reference_v=t,
+            )
+            meta = {
+                "frame": frame_token(clip, index),
+                "subject_instance_token": subject.id,
+                "subject_pixel": [u, v],
+                "subject_ego_xy": [subject_x, subject_y],
+                "reference_instance_token": reference.id,
+                "reference_pixel": [s, t],
+                "reference_ego_xy": [reference_x, reference_y],
+                "gt_relation": answer,
+            }
+            alike = neighbours(forward, left)
+            wrong = tuple(f"{other}." for other in RELATIONS if other != answer and other not in alike)
+            key = f"{index}:{subject.id}:{reference.id}"
+            yield Draft("r2_3", key, question, f"{answer}.", front(index), "pair", f"{answer}.", wrong, meta)

@@ -1,0 +1,1 @@
+"""Sources of clips: adapters that turn drives of one kind into the scene model."""
