@@ -12,18 +12,13 @@ from typing import Any
 from numba import njit
 
 
-def compiled(*, inline: bool = False) -> Callable[[Callable[..., Any]], Any]:
-    """Decorator for a kernel; `inline` ones become part of the kernels that call them.
+def compiled(function: Callable[..., Any]) -> Any:
+    """Decorator for a kernel.
 
     Division by zero gives infinity as in numpy. Neither `fastmath` nor `parallel`: both would make the bytes of a
     picture depend on the machine.
     """
-
-    def compile_later(function: Callable[..., Any]) -> Any:
-        options: dict[str, Any] = {"error_model": "numpy", "inline": "always" if inline else "never"}
-        try:
-            return njit(cache=True, **options)(function)
-        except RuntimeError:  # neither the package nor the user has a folder that can be written
-            return njit(**options)(function)
-
-    return compile_later
+    try:
+        return njit(cache=True, error_model="numpy")(function)
+    except RuntimeError:  # neither the package nor the user has a folder that can be written
+        return njit(error_model="numpy")(function)

@@ -6,20 +6,11 @@ import math
 
 import numpy as np
 
-from drivehierarchy_gym.render.instances import Atlas, standing
-from drivehierarchy_gym.render.lighting import Lighting
+from drivehierarchy_gym.render.instances import standing
 from drivehierarchy_gym.render.noise import ground_texture
-from drivehierarchy_gym.render.rasterizer import (
-    FOUR,
-    clear,
-    draw_plan_ground,
-    draw_plan_instances,
-    draw_plan_solid,
-    new_samples,
-)
-from drivehierarchy_gym.render.scenery import Scenery
-from drivehierarchy_gym.render.shading import Triangles, resolve_plan_piece
-from drivehierarchy_gym.render.tiles import Tiles
+from drivehierarchy_gym.render.painter import Painter
+from drivehierarchy_gym.render.rasterizer import FOUR, Lens, new_samples
+from drivehierarchy_gym.render.shading import resolve_plan_piece
 
 SCALE = 8
 """Pixels per metre of the map (the release's BEV, facts §3.6)."""
@@ -31,6 +22,8 @@ _PIECE_PX = PIECE * SCALE
 _MAP_PX = _PIECE_PX * _PIECES
 REACH = PIECE * (_PIECES - 1) / 2
 """Pictures may look this far from their middle (m)."""
+_ALTITUDE = 10_000.0
+"""Pieces are drawn from this height (m)."""
 _TEXTURE_LEVEL = 1
 """Two texels are a tenth of a metre, a pixel of the map an eighth."""
 
@@ -42,58 +35,43 @@ class PlanMap:
     once; the pixel at (x, y) is in row floor(-8 y) and column floor(8 x), both modulo 2048.
     """
 
-    def __init__(self, scenery: Scenery, lighting: Lighting, atlas: Atlas) -> None:
-        self._scenery, self._lighting, self._atlas = scenery, lighting, atlas
-        self._trees = standing(scenery.trees.far_mesh, scenery.trees.place)
+    def __init__(self, painter: Painter) -> None:
+        trees = painter.scenery.trees
+        self._painter = painter
+        self._trees = standing(trees.far_mesh, trees.place)
         self.pixels = np.zeros((_MAP_PX, _MAP_PX), np.uint64)
         self._held: dict[tuple[int, int], tuple[int, int]] = {}
         self._samples = new_samples(_PIECE_PX, _PIECE_PX, FOUR)
 
-    def prepare(self, x: float, y: float, reach: float, triangles: Triangles, free: int) -> Triangles:
-        """Draw the pieces within `reach` metres of (x, y) that are not there yet.
-
-        Rows of `triangles` from `free` on are overwritten. Returns the table, enlarged where it was too short.
-        """
+    def prepare(self, x: float, y: float, reach: float) -> None:
+        """Draw the pieces within `reach` metres of (x, y) that are not there yet."""
         for i in range(math.floor((x - reach) / PIECE), math.floor((x + reach) / PIECE) + 1):
             for j in range(math.floor((-y - reach) / PIECE), math.floor((-y + reach) / PIECE) + 1):
                 slot = (i % _PIECES, j % _PIECES)
                 if self._held.get(slot) != (i, j):
-                    triangles = self._draw(i, j, triangles, free)
+                    self._draw(i, j)
                     self._held[slot] = (i, j)
-        return triangles
 
-    def _draw(self, i: int, j: int, triangles: Triangles, free: int) -> Triangles:
-        scenery, lighting, atlas = self._scenery, self._lighting, self._atlas
-        x0, y1 = float(i * PIECE), float(-j * PIECE)
-        samples = self._samples
-        clear(samples)
-
-        def touching(tiles: Tiles) -> np.ndarray:
-            near = np.abs(tiles.centre[:, :2] - (x0 + PIECE / 2, y1 - PIECE / 2)) <= (tiles.reach + PIECE / 2)[:, None]
-            return np.flatnonzero(near.all(axis=1))
-
-        first = 0
-        for flat in (scenery.ground, scenery.paint):
-            order = touching(flat.tiles)
-            draw_plan_ground(samples, flat.corners, flat.layers, first, flat.tiles.starts, order, x0, y1, SCALE)
-            first += len(flat.corners)
-        corners, layers, tiles = lighting.shadow_corners, lighting.shadow_layers, lighting.shadow_tiles
-        draw_plan_ground(samples, corners, layers, 0, tiles.starts, touching(tiles), x0, y1, SCALE)
-        solid = scenery.solid
-        order = touching(solid.tiles)
-        draw_plan_solid(samples, solid.corners, solid.normals, first, solid.tiles.starts, order, x0, y1, SCALE)
-        crowns = atlas.reach[self._trees.mesh] * self._trees.place[:, 5]
-        away = np.abs(self._trees.place[:, :2] - (x0 + PIECE / 2, y1 - PIECE / 2))
-        order = np.flatnonzero((away <= (crowns + PIECE / 2)[:, None]).all(axis=1))
-        while True:
-            used = draw_plan_instances(
-                samples, lighting.light, atlas, self._trees, order, triangles, free, x0, y1, SCALE
-            )
-            if used >= 0:
-                break
-            triangles = triangles.enlarged()
+    def _draw(self, i: int, j: int) -> None:
+        painter = self._painter
+        west, north = float(i * PIECE), float(-j * PIECE)
+        painter.begin(_lens_above(west + PIECE / 2, north - PIECE / 2))
+        painter.bodies(self._trees, math.inf)
+        painter.buildings(math.inf)
+        painter.paint(math.inf)
+        painter.ground(math.inf)
+        painter.standing_shadows(math.inf)
+        painter.finish(self._samples)
         row, column = (j % _PIECES) * _PIECE_PX, (i % _PIECES) * _PIECE_PX
         out = self.pixels[row : row + _PIECE_PX, column : column + _PIECE_PX]
-        bare, shadow = lighting.bare_ground, lighting.look.shadow
-        resolve_plan_piece(samples, triangles, ground_texture(), _TEXTURE_LEVEL, bare, shadow, x0, y1, SCALE, out)
-        return triangles
+        bare, shadow = painter.lighting.bare_ground, painter.lighting.look.shadow
+        resolve_plan_piece(
+            self._samples, painter.triangles, ground_texture(), _TEXTURE_LEVEL, bare, shadow, west, north, SCALE, out
+        )
+
+
+def _lens_above(x: float, y: float) -> Lens:
+    """A camera so high above (x, y) that perspective moves a roof by no more than a quarter of a pixel."""
+    rotation = np.array([[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -1.0]])
+    half = PIECE / 2 / _ALTITUDE
+    return Lens(rotation, np.array([x, y, _ALTITUDE]), SCALE * _ALTITUDE, _PIECE_PX / 2, _PIECE_PX / 2, half, half, 1.0)

@@ -1,5 +1,8 @@
 """A z-buffer rasteriser: which triangle is seen by every sample of a picture, and how far away it is.
 
+A picture is drawn in two steps: the `queue_…` kernels project triangles of the world onto the screen, clip them and
+line them up; `fill` then draws them all.
+
 Written for identical bytes on every machine: coverage is decided on integers (corners are snapped to 1/256 pixel,
 shared edges belong to exactly one triangle by the top-left rule), depth is strict IEEE arithmetic (no reassociation,
 no fused multiply-add), and everything runs on one thread in one order.
@@ -18,8 +21,6 @@ from numpy.typing import NDArray
 from drivehierarchy_gym.render.camera import NEAR, CameraSpec, View
 from drivehierarchy_gym.render.compiled import compiled
 
-SUBPIXEL = 256
-"""Steps per pixel that corners are snapped to."""
 _GUARD = float(1 << 19)
 """Corners further than this (pixels) from the principal point are clipped: products of coordinates stay below 2^63."""
 
@@ -27,16 +28,22 @@ CENTRE = ((128, 128),)
 FOUR = ((96, 32), (224, 96), (160, 224), (32, 160))
 """Places of the samples in a pixel, (x, y) in subpixel steps: the centre, or a rotated grid."""
 
-SOLID, GROUND, SHADOW = 0, 1, 2
+SOLID, GROUND, SHADOW = np.int64(0), np.int64(1), np.int64(2)
 """How a triangle is drawn: with its own depth; on the ground, where higher layers hide lower ones; or as a shadow."""
 
-LAYER_STEP = 2.0**-20
+_LAYER_STEP = 2.0**-20
 """Ground layers differ in 1 / depth by this share: too little to hide anything else, enough to have an order."""
 
 SHADOW_LAYER = 255
 
 _NARROW = 8
 """Triangles of fewer columns than this are filled sample by sample."""
+
+_COLUMNS = 13
+"""Columns of the queue: x and y of three corners (subpixel steps, clockwise on the screen), 1 / depth of each, how to
+draw it, its triangle index, and 1 / depth of the ground at the top of the image and its change per subpixel step."""
+_MOST_PARTS = 6
+"""A triangle cut at five planes has at most eight corners: it becomes this many."""
 
 NOTHING = -1
 """Triangle index of a sample that no triangle covers."""
@@ -71,7 +78,7 @@ def new_samples(width: int, height: int, offsets: tuple[tuple[int, int], ...]) -
     )
 
 
-@compiled()
+@compiled
 def clear(samples):  # type: ignore[no-untyped-def]
     """Forget what was drawn."""
     depth, triangle, shadow, touched, offsets, width, height = samples
@@ -106,7 +113,12 @@ def lens_of(camera: CameraSpec, view: View) -> Lens:
     return Lens(view.rotation, view.position, f, x, y, x / f, y / f, NEAR)
 
 
-@compiled(inline=True)
+def new_queue(rows: int) -> NDArray[np.float64]:
+    """An empty queue for `rows` triangles on the screen."""
+    return np.empty((rows, _COLUMNS))
+
+
+@compiled
 def _narrow(a, k, inverse, low, high):  # type: ignore[no-untyped-def]
     """Columns of low..high where a * 256 * column + k >= 0, exactly; `inverse` = 1 / (256 a) is only an estimate."""
     if a > 0:
@@ -128,8 +140,8 @@ def _narrow(a, k, inverse, low, high):  # type: ignore[no-untyped-def]
     return low, high
 
 
-@compiled()
-def fill_triangle(samples, how, triangle, plane, slope, x0, y0, w0, x1, y1, w1, x2, y2, w2):  # type: ignore[no-untyped-def]
+@compiled
+def _fill_triangle(samples, how, triangle, plane, slope, x0, y0, w0, x1, y1, w1, x2, y2, w2):  # type: ignore[no-untyped-def]
     """Draw one triangle given in subpixel steps (int64, clockwise on the screen) and 1 / depth (float64) per corner.
 
     Counter-clockwise triangles are not drawn. On the ground, 1 / depth is `plane` + `slope` * y (y in subpixel steps).
@@ -216,7 +228,18 @@ def fill_triangle(samples, how, triangle, plane, slope, x0, y0, w0, x1, y1, w1, 
                     indices[i] = triangle
 
 
-@compiled()
+@compiled
+def fill(samples, queue, count):  # type: ignore[no-untyped-def]
+    """Draw the first `count` triangles of a queue; of surfaces that are equally near, the first one stays."""
+    for n in range(count):
+        q = queue[n]
+        _fill_triangle(
+            samples, int(q[9]), int(q[10]), q[11], q[12],
+            int(q[0]), int(q[1]), q[6], int(q[2]), int(q[3]), q[7], int(q[4]), int(q[5]), q[8],
+        )  # fmt: skip
+
+
+@compiled
 def _cut(polygon, count, a, b, c, bound, out):  # type: ignore[no-untyped-def]
     """Part of a polygon where (a, b, c) . point >= bound; cut points depend on the edge alone, not on its direction."""
     kept = 0
@@ -239,41 +262,53 @@ def _cut(polygon, count, a, b, c, bound, out):  # type: ignore[no-untyped-def]
     return kept
 
 
-@compiled()
-def snap(value):  # type: ignore[no-untyped-def]
-    return np.int64(np.floor(value * 256.0 + 0.5))
+@compiled
+def _snap(value):  # type: ignore[no-untyped-def]
+    """The next subpixel step, still as a float: whole numbers below 2^53 are exact."""
+    return np.floor(value * 256.0 + 0.5)
 
 
-@compiled()
-def _clip_and_fill(samples, lens, how, triangle, plane, slope, x0, y0, z0, x1, y1, z1, x2, y2, z2):  # type: ignore[no-untyped-def]
-    """Draw a triangle that reaches behind the near plane or far out of the image."""
+@compiled
+def _line_up(queue, count, how, triangle, plane, slope, u0, v0, w0, u1, v1, w1, u2, v2, w2):  # type: ignore[no-untyped-def]
+    q = queue[count]
+    q[0], q[1], q[2], q[3], q[4], q[5] = _snap(u0), _snap(v0), _snap(u2), _snap(v2), _snap(u1), _snap(v1)
+    q[6], q[7], q[8] = w0, w2, w1
+    q[9], q[10], q[11], q[12] = how, triangle, plane, slope
+
+
+@compiled
+def _clip_and_line_up(queue, count, lens, how, triangle, plane, slope, x0, y0, z0, x1, y1, z1, x2, y2, z2):  # type: ignore[no-untyped-def]
+    """`queue_triangle` for one that reaches behind the near plane or far out of the image."""
     polygon, other = np.empty((9, 3)), np.empty((9, 3))
     polygon[0, 0], polygon[0, 1], polygon[0, 2] = x0, y0, z0
     polygon[1, 0], polygon[1, 1], polygon[1, 2] = x1, y1, z1
     polygon[2, 0], polygon[2, 1], polygon[2, 2] = x2, y2, z2
     reach = _GUARD / lens.focal
-    count = _cut(polygon, 3, 0.0, 0.0, 1.0, lens.near, other)
-    count = _cut(other, count, 1.0, 0.0, reach, 0.0, polygon)
-    count = _cut(polygon, count, -1.0, 0.0, reach, 0.0, other)
-    count = _cut(other, count, 0.0, 1.0, reach, 0.0, polygon)
-    count = _cut(polygon, count, 0.0, -1.0, reach, 0.0, other)
-    for i in range(count):
+    corners = _cut(polygon, 3, 0.0, 0.0, 1.0, lens.near, other)
+    corners = _cut(other, corners, 1.0, 0.0, reach, 0.0, polygon)
+    corners = _cut(polygon, corners, -1.0, 0.0, reach, 0.0, other)
+    corners = _cut(other, corners, 0.0, 1.0, reach, 0.0, polygon)
+    corners = _cut(polygon, corners, 0.0, -1.0, reach, 0.0, other)
+    for i in range(corners):
         w = 1.0 / other[i, 2]
         other[i, 0] = lens.focal * other[i, 0] * w + lens.centre_x
         other[i, 1] = lens.focal * other[i, 1] * w + lens.centre_y
         other[i, 2] = w
-    for i in range(1, count - 1):
-        fill_triangle(
-            samples, how, triangle, plane, slope,
-            snap(other[0, 0]), snap(other[0, 1]), other[0, 2],
-            snap(other[i + 1, 0]), snap(other[i + 1, 1]), other[i + 1, 2],
-            snap(other[i, 0]), snap(other[i, 1]), other[i, 2],
+    for i in range(1, corners - 1):
+        _line_up(
+            queue, count, how, triangle, plane, slope, other[0, 0], other[0, 1], other[0, 2],
+            other[i, 0], other[i, 1], other[i, 2], other[i + 1, 0], other[i + 1, 1], other[i + 1, 2],
         )  # fmt: skip
+        count += 1
+    return count
 
 
-@compiled()
-def draw_triangle(samples, lens, how, triangle, plane, slope, x0, y0, z0, x1, y1, z1, x2, y2, z2):  # type: ignore[no-untyped-def]
-    """Draw one triangle given in the camera frame (m), counter-clockwise seen from its front; backs are not drawn."""
+@compiled
+def queue_triangle(queue, count, lens, how, triangle, plane, slope, x0, y0, z0, x1, y1, z1, x2, y2, z2):  # type: ignore[no-untyped-def]
+    """Line up one triangle given in the camera frame (m), counter-clockwise seen from its front; returns the new count.
+
+    The queue must have room for `_MOST_PARTS` more.
+    """
     h, v = lens.half_x, lens.half_y
     if (
         (x0 > h * z0 and x1 > h * z1 and x2 > h * z2)
@@ -281,30 +316,30 @@ def draw_triangle(samples, lens, how, triangle, plane, slope, x0, y0, z0, x1, y1
         or (y0 > v * z0 and y1 > v * z1 and y2 > v * z2)
         or (-y0 > v * z0 and -y1 > v * z1 and -y2 > v * z2)
     ):
-        return
-    f, cx, cy = lens.focal, lens.centre_x, lens.centre_y
-    near = lens.near
+        return count
+    f, cx, cy, near = lens.focal, lens.centre_x, lens.centre_y, lens.near
     if z0 >= near and z1 >= near and z2 >= near:
         w0, w1, w2 = 1.0 / z0, 1.0 / z1, 1.0 / z2
         u0, v0, u1, v1, u2, v2 = f * x0 * w0, f * y0 * w0, f * x1 * w1, f * y1 * w1, f * x2 * w2, f * y2 * w2
         if max(abs(u0), abs(v0), abs(u1), abs(v1), abs(u2), abs(v2)) < _GUARD:
-            fill_triangle(
-                samples, how, triangle, plane, slope,
-                snap(u0 + cx), snap(v0 + cy), w0,
-                snap(u2 + cx), snap(v2 + cy), w2,
-                snap(u1 + cx), snap(v1 + cy), w1,
+            _line_up(
+                queue, count, how, triangle, plane, slope,
+                u0 + cx, v0 + cy, w0, u1 + cx, v1 + cy, w1, u2 + cx, v2 + cy, w2,
             )  # fmt: skip
-            return
+            return count + 1
     if z0 >= near or z1 >= near or z2 >= near:
-        _clip_and_fill(samples, lens, how, triangle, plane, slope, x0, y0, z0, x1, y1, z1, x2, y2, z2)
+        return _clip_and_line_up(queue, count, lens, how, triangle, plane, slope, x0, y0, z0, x1, y1, z1, x2, y2, z2)
+    return count
 
 
-@compiled()
-def draw_ground(samples, lens, corners, layers, first_triangle, starts, order):  # type: ignore[no-untyped-def]
-    """Draw the ground triangles `corners` (T, 6: x, y of three corners, counter-clockwise from above) of listed tiles.
+@compiled
+def queue_ground(queue, count, lens, corners, layers, first_triangle, starts, order):  # type: ignore[no-untyped-def]
+    """Line up the ground triangles `corners` (T, 6: x, y of three corners, counter-clockwise from above) of some tiles.
 
-    Tile i holds rows `starts[i]`..`starts[i + 1]` - 1. `layers` (T,) says which lie on top: higher hides lower, and
-    `SHADOW_LAYER` makes shadows. Row t is triangle `first_triangle` + t of the samples.
+    Tile i holds rows `starts[i]` to `starts[i + 1]`; `order` lists tiles. `layers` (T,) says which lie on top: higher
+    hides lower, and `SHADOW_LAYER` makes shadows. Row t is triangle `first_triangle` + t of the samples.
+
+    Returns the new count, or -1 when the queue is too short.
     """
     r, p = lens.rotation, lens.position
     # A ray through image row y meets the ground at 1 / depth = -(r12 (y - cy) / f + r22) / p2: the same for all
@@ -316,33 +351,38 @@ def draw_ground(samples, lens, corners, layers, first_triangle, starts, order): 
     px, py = p[0], p[1]
     for tile in order:
         for t in range(starts[tile], starts[tile + 1]):
+            if count + _MOST_PARTS > queue.shape[0]:
+                return -1
             dx, dy = corners[t, 0] - px, corners[t, 1] - py
             ex, ey = corners[t, 2] - px, corners[t, 3] - py
             fx, fy = corners[t, 4] - px, corners[t, 5] - py
             layer = layers[t]
-            scale = 1.0 + layer * LAYER_STEP
-            draw_triangle(
-                samples, lens, SHADOW if layer == SHADOW_LAYER else GROUND, first_triangle + t,
+            scale = 1.0 + layer * _LAYER_STEP
+            count = queue_triangle(
+                queue, count, lens, SHADOW if layer == SHADOW_LAYER else GROUND, first_triangle + t,
                 at_top * scale, per_step * scale,
                 r00 * dx + r01 * dy, r10 * dx + r11 * dy + y_ground, r20 * dx + r21 * dy + z_ground,
                 r00 * ex + r01 * ey, r10 * ex + r11 * ey + y_ground, r20 * ex + r21 * ey + z_ground,
                 r00 * fx + r01 * fy, r10 * fx + r11 * fy + y_ground, r20 * fx + r21 * fy + z_ground,
             )  # fmt: skip
+    return count
 
 
-@compiled()
-def draw_solid(samples, lens, corners, normals, first_triangle, starts, order):  # type: ignore[no-untyped-def]
-    """Draw the triangles `corners` (T, 9) with outward `normals` (T, 3) of listed tiles, see `draw_ground`."""
+@compiled
+def queue_solid(queue, count, lens, corners, normals, first_triangle, starts, order):  # type: ignore[no-untyped-def]
+    """Line up the triangles `corners` (T, 9) with outward `normals` (T, 3) of some tiles, see `queue_ground`."""
     r, p = lens.rotation, lens.position
     for tile in order:
         for t in range(starts[tile], starts[tile + 1]):
+            if count + _MOST_PARTS > queue.shape[0]:
+                return -1
             dx, dy, dz = corners[t, 0] - p[0], corners[t, 1] - p[1], corners[t, 2] - p[2]
             if normals[t, 0] * dx + normals[t, 1] * dy + normals[t, 2] * dz >= 0:
                 continue
             ex, ey, ez = corners[t, 3] - p[0], corners[t, 4] - p[1], corners[t, 5] - p[2]
             fx, fy, fz = corners[t, 6] - p[0], corners[t, 7] - p[1], corners[t, 8] - p[2]
-            draw_triangle(
-                samples, lens, SOLID, first_triangle + t, 0.0, 0.0,
+            count = queue_triangle(
+                queue, count, lens, SOLID, first_triangle + t, 0.0, 0.0,
                 r[0, 0] * dx + r[0, 1] * dy + r[0, 2] * dz,
                 r[1, 0] * dx + r[1, 1] * dy + r[1, 2] * dz,
                 r[2, 0] * dx + r[2, 1] * dy + r[2, 2] * dz,
@@ -353,14 +393,15 @@ def draw_solid(samples, lens, corners, normals, first_triangle, starts, order): 
                 r[1, 0] * fx + r[1, 1] * fy + r[1, 2] * fz,
                 r[2, 0] * fx + r[2, 1] * fy + r[2, 2] * fz,
             )  # fmt: skip
+    return count
 
 
-@compiled()
-def draw_instances(samples, lens, light, atlas, instances, order, triangles, following):  # type: ignore[no-untyped-def]
-    """Draw the instances listed in `order`; their triangles take the rows of `triangles` from `following` on.
+@compiled
+def queue_instances(queue, count, lens, light, atlas, instances, order, triangles, following):  # type: ignore[no-untyped-def]
+    """Line up the instances listed in `order`; their triangles take the rows of `triangles` from `following` on.
 
-    Returns the next free row, or -1 when the rows did not suffice (nothing is lost but the rest of the picture: the
-    caller enlarges the table and draws again).
+    Returns the new count and the next free row; a count of -1 when the queue, or a row of -1 when the table is too
+    short.
     """
     r, p = lens.rotation, lens.position
     side_x = np.sqrt(1.0 + lens.half_x * lens.half_x)
@@ -378,7 +419,7 @@ def draw_instances(samples, lens, light, atlas, instances, order, triangles, fol
             continue
         first, last = atlas.starts[mesh], atlas.starts[mesh + 1]
         if following + last - first > triangles.kind.shape[0]:
-            return -1
+            return count, -1
         c, s = place[3], place[4]
         for i in range(3):
             m[i, 0] = (r[i, 0] * c + r[i, 1] * s) * place[5]
@@ -404,6 +445,8 @@ def draw_instances(samples, lens, light, atlas, instances, order, triangles, fol
             nz = (x1 - x0) * (y2 - y0) - (y1 - y0) * (x2 - x0)
             if nx * x0 + ny * y0 + nz * z0 >= 0:
                 continue
+            if count + _MOST_PARTS > queue.shape[0]:
+                return -1, following
             slot = instances.paint[n, atlas.slots[t]]
             normal = atlas.normals[t]
             glows = slot[3] != 0
@@ -416,68 +459,6 @@ def draw_instances(samples, lens, light, atlas, instances, order, triangles, fol
                 triangles.colour[following, k] = min(atlas.colours[t, k] * slot[k] * (1 / 255.0) * level, 255.0)
             triangles.kind[following] = np.uint8(slot[3])
             triangles.owner[following] = instances.owner[n]
-            draw_triangle(samples, lens, SOLID, following, 0.0, 0.0, x0, y0, z0, x1, y1, z1, x2, y2, z2)
+            count = queue_triangle(queue, count, lens, SOLID, following, 0.0, 0.0, x0, y0, z0, x1, y1, z1, x2, y2, z2)
             following += 1
-    return following
-
-
-@compiled()
-def draw_plan_ground(samples, corners, layers, first_triangle, starts, order, x0, y1, scale):  # type: ignore[no-untyped-def]
-    """As `draw_ground`, seen from straight above without perspective: (`x0`, `y1`) is the top left corner of the image,
-    which has `scale` pixels per metre and north at its top."""
-    for tile in order:
-        for t in range(starts[tile], starts[tile + 1]):
-            layer = layers[t]
-            fill_triangle(
-                samples, SHADOW if layer == SHADOW_LAYER else GROUND, first_triangle + t, 1.0 + layer * LAYER_STEP, 0.0,
-                snap((corners[t, 0] - x0) * scale), snap((y1 - corners[t, 1]) * scale), 1.0,
-                snap((corners[t, 4] - x0) * scale), snap((y1 - corners[t, 5]) * scale), 1.0,
-                snap((corners[t, 2] - x0) * scale), snap((y1 - corners[t, 3]) * scale), 1.0,
-            )  # fmt: skip
-
-
-@compiled()
-def draw_plan_solid(samples, corners, normals, first_triangle, starts, order, x0, y1, scale):  # type: ignore[no-untyped-def]
-    """As `draw_solid`, seen from straight above; the highest is on top, as heights take the place of 1 / depth."""
-    for tile in order:
-        for t in range(starts[tile], starts[tile + 1]):
-            if normals[t, 2] <= 0:
-                continue
-            fill_triangle(
-                samples, SOLID, first_triangle + t, 0.0, 0.0,
-                snap((corners[t, 0] - x0) * scale), snap((y1 - corners[t, 1]) * scale), 1.0 + corners[t, 2],
-                snap((corners[t, 6] - x0) * scale), snap((y1 - corners[t, 7]) * scale), 1.0 + corners[t, 8],
-                snap((corners[t, 3] - x0) * scale), snap((y1 - corners[t, 4]) * scale), 1.0 + corners[t, 5],
-            )  # fmt: skip
-
-
-@compiled()
-def draw_plan_instances(samples, light, atlas, instances, order, triangles, following, x0, y1, scale):  # type: ignore[no-untyped-def]
-    """As `draw_instances`, seen from straight above; their slots are not painted."""
-    for n in order:
-        mesh, place = instances.mesh[n], instances.place[n]
-        first, last = atlas.starts[mesh], atlas.starts[mesh + 1]
-        if following + last - first > triangles.kind.shape[0]:
-            return -1
-        c, s = place[3], place[4]
-        sun_x = light.to_sun[0] * c + light.to_sun[1] * s
-        sun_y = light.to_sun[1] * c - light.to_sun[0] * s
-        x, y, w = np.empty(3, np.int64), np.empty(3, np.int64), np.empty(3)
-        for t in range(first, last):
-            normal = atlas.normals[t]
-            if normal[2] <= 0:
-                continue
-            for i in range(3):
-                ahead, left = atlas.corners[t, 3 * i] * place[5], atlas.corners[t, 3 * i + 1] * place[6]
-                x[i] = snap((place[0] + c * ahead - s * left - x0) * scale)
-                y[i] = snap((y1 - place[1] - s * ahead - c * left) * scale)
-                w[i] = 1.0 + place[2] + atlas.corners[t, 3 * i + 2] * place[7]
-            up = normal[2] * 0.5 + 0.5
-            sun = max(normal[0] * sun_x + normal[1] * sun_y + normal[2] * light.to_sun[2], 0.0)
-            for k in range(3):
-                level = light.ground[k] + (light.sky[k] - light.ground[k]) * up + light.sun[k] * sun
-                triangles.colour[following, k] = min(atlas.colours[t, k] * level, 255.0)
-            triangles.kind[following] = 0
-            fill_triangle(samples, SOLID, following, 0.0, 0.0, x[0], y[0], w[0], x[2], y[2], w[2], x[1], y[1], w[1])
-            following += 1
-    return following
+    return count, following

@@ -14,24 +14,12 @@ from drivehierarchy_gym.render.camera import CameraSpec, View, view_of
 from drivehierarchy_gym.render.instances import Instances, new_instances, standing
 from drivehierarchy_gym.render.lighting import light_scenery
 from drivehierarchy_gym.render.noise import ground_texture
-from drivehierarchy_gym.render.rasterizer import (
-    CENTRE,
-    FOUR,
-    SHADOW_LAYER,
-    Lens,
-    Samples,
-    clear,
-    draw_ground,
-    draw_instances,
-    draw_solid,
-    lens_of,
-    new_samples,
-)
+from drivehierarchy_gym.render.painter import Painter
+from drivehierarchy_gym.render.rasterizer import CENTRE, FOUR, Samples, lens_of, new_samples
 from drivehierarchy_gym.render.roadside import aspect
 from drivehierarchy_gym.render.scenery import HEAD, build_scenery, mesh_atlas
 from drivehierarchy_gym.render.shading import Air, draw_rain, resolve, resolve_plan
 from drivehierarchy_gym.render.shadows import box_shadows
-from drivehierarchy_gym.render.tiles import in_view
 from drivehierarchy_gym.render.weather import SKY_COLUMNS, SKY_ROWS, sky_panorama
 from drivehierarchy_gym.road.network import RoadNetwork
 from drivehierarchy_gym.road.surroundings import Surroundings
@@ -44,7 +32,6 @@ TREE_DETAIL = 40.0
 """Nearer trees (m) are drawn with all their leaves."""
 BACKGROUND, EGO_ID = 0, -1
 """Instance ids of what is no actor; actor i of the snapshot has id i + 1."""
-_ONLY_TILE = np.zeros(1, np.int64)
 _RAIN_STREAKS = 260
 _RAIN_STEPS_PER_SECOND = 20
 
@@ -68,10 +55,9 @@ class SceneRenderer:
         self._scenery = build_scenery(network, surroundings)
         self._lighting = light_scenery(self._scenery, weather)
         self._look = self._lighting.look
-        self._atlas, self._meshes = mesh_atlas()
-        self._free = len(self._lighting.triangles.kind)
-        self._triangles = self._lighting.triangles.enlarged()
-        self._plan = plan.PlanMap(self._scenery, self._lighting, self._atlas)
+        atlas, self._meshes = mesh_atlas()
+        self._painter = Painter(self._scenery, self._lighting, atlas)
+        self._plan = plan.PlanMap(self._painter)
         self._sky = sky_panorama(weather)
         self._buffers: dict[tuple[int, int, tuple[tuple[int, int], ...]], Samples] = {}
         self._sky_maps: dict[CameraSpec, NDArray[np.int32]] = {}
@@ -91,7 +77,7 @@ class SceneRenderer:
         offsets = self._offsets if self._offsets == CENTRE else (*self._offsets, *CENTRE)
         image, samples = self._picture(camera, snapshot, offsets)
         seen = samples.triangle.reshape(camera.height, len(offsets), camera.width)[:, -1]
-        return image, np.where(seen >= 0, self._triangles.owner[seen], BACKGROUND).astype(np.int32)
+        return image, np.where(seen >= 0, self._painter.triangles.owner[seen], BACKGROUND).astype(np.int32)
 
     def _picture(
         self, camera: CameraSpec, snapshot: Snapshot, offsets: tuple[tuple[int, int], ...]
@@ -100,48 +86,50 @@ class SceneRenderer:
         if key not in self._buffers:
             self._buffers[key] = new_samples(*key)
         samples = self._buffers[key]
-        clear(samples)
-        view = view_of(camera, snapshot.ego)
-        lens = lens_of(camera, view)
         image = np.empty((camera.height, camera.width, 3), np.uint8)
+        view = view_of(camera, snapshot.ego)
         if is_plan(camera):
-            self._draw_plan(camera, snapshot, view, lens, samples, image)
+            self._draw_plan(camera, snapshot, view, samples, image)
         else:
-            self._draw_view(camera, snapshot, view, lens, samples, image)
+            self._draw_view(camera, snapshot, view, samples, image)
         return image, samples
 
     def _draw_plan(
-        self, camera: CameraSpec, snapshot: Snapshot, view: View, lens: Lens, samples: Samples, image: NDArray[np.uint8]
+        self, camera: CameraSpec, snapshot: Snapshot, view: View, samples: Samples, image: NDArray[np.uint8]
     ) -> None:
         x, y, _ = view.position
-        reach = math.hypot(camera.width, camera.height) / 2 / plan.SCALE + 1.0
-        self._triangles = self._plan.prepare(x, y, reach, self._triangles, self._free)
-        self._draw_bodies(camera, snapshot, lens, samples)
+        self._plan.prepare(x, y, _plan_reach(camera) + 1.0)
+        painter = self._painter
+        painter.begin(lens_of(camera, view))
+        self._draw_bodies(camera, snapshot)
+        painter.finish(samples)
         right = view.rotation[0]
         resolve_plan(
-            samples, len(self._offsets), self._triangles, self._plan.pixels, plan.SCALE, x, y, right[0], right[1],
+            samples, len(self._offsets), painter.triangles, self._plan.pixels, plan.SCALE, x, y, right[0], right[1],
             self._look.shadow, image,
         )  # fmt: skip
 
     def _draw_view(
-        self, camera: CameraSpec, snapshot: Snapshot, view: View, lens: Lens, samples: Samples, image: NDArray[np.uint8]
+        self, camera: CameraSpec, snapshot: Snapshot, view: View, samples: Samples, image: NDArray[np.uint8]
     ) -> None:
-        scenery, lighting, look = self._scenery, self._lighting, self._look
-        following = self._draw_bodies(camera, snapshot, lens, samples)
-        # Roughly from near to far: what is hidden is cheap.
-        following = self._draw_fixtures(lens, samples, snapshot, following)
-        ground, paint, solid = scenery.ground, scenery.paint, scenery.solid
-        order = solid.tiles.in_view(lens, SOLID_RANGE)
-        first_solid = len(ground.corners) + len(paint.corners)
-        draw_solid(samples, lens, solid.corners, solid.normals, first_solid, solid.tiles.starts, order)
-        order = paint.tiles.in_view(lens, PAINT_RANGE)
-        draw_ground(samples, lens, paint.corners, paint.layers, len(ground.corners), paint.tiles.starts, order)
-        order = ground.tiles.in_view(lens, GROUND_RANGE)
-        draw_ground(samples, lens, ground.corners, ground.layers, 0, ground.tiles.starts, order)
-        tiles = lighting.shadow_tiles
-        order = tiles.in_view(lens, SHADOW_RANGE)
-        draw_ground(samples, lens, lighting.shadow_corners, lighting.shadow_layers, 0, tiles.starts, order)
-        ego = snapshot.ego
+        painter, lighting, look, ego = self._painter, self._lighting, self._look, snapshot.ego
+        lens = lens_of(camera, view)
+        painter.begin(lens)
+        self._draw_bodies(camera, snapshot)
+        for n, head in enumerate(self._scenery.heads):
+            self._heads.paint[n] = signal_paint(aspect(snapshot.signals, head.signal, head.link))
+        painter.bodies(self._heads, POST_RANGE)
+        painter.bodies(self._posts, POST_RANGE)
+        trees = self._scenery.trees
+        away = trees.place[:, :2] - view.position[:2]
+        near = away[:, 0] ** 2 + away[:, 1] ** 2 < TREE_DETAIL**2
+        self._trees.mesh[:] = np.where(near, trees.mesh, trees.far_mesh)
+        painter.bodies(self._trees, TREE_RANGE)
+        painter.buildings(SOLID_RANGE)
+        painter.paint(PAINT_RANGE)
+        painter.ground(GROUND_RANGE)
+        painter.standing_shadows(SHADOW_RANGE)
+        painter.finish(samples)
         air = Air(
             np.array(look.horizon, np.float32),
             look.haze_distance,
@@ -155,51 +143,20 @@ class SceneRenderer:
             self._sky_maps[camera] = _sky_map(camera)
         heading = (ego.yaw + math.radians(camera.yaw_deg)) / math.tau
         resolve(
-            samples, len(self._offsets), self._triangles, lighting.walls, ground_texture(), lens, air,
+            samples, len(self._offsets), painter.triangles, lighting.walls, ground_texture(), lens, air,
             self._sky, self._sky_maps[camera], math.floor(heading * SKY_COLUMNS + 0.5), image,
         )  # fmt: skip
         if look.rain:
             draw_rain(image, math.floor(snapshot.time * _RAIN_STEPS_PER_SECOND + 0.5), _RAIN_STREAKS)
 
-    def _draw_bodies(self, camera: CameraSpec, snapshot: Snapshot, lens: Lens, samples: Samples) -> int:
-        """Draw the actors, the ego where the camera may see it, and their shadows; returns the next free triangle."""
+    def _draw_bodies(self, camera: CameraSpec, snapshot: Snapshot) -> None:
+        """The actors, the ego where the camera may see it, and their shadows."""
         ego = snapshot.ego if sees_ego(camera) else None
         bodies, boxes = place_bodies(ego, snapshot.actors, self._meshes, snapshot.time, self._look.lamps)
-        reach = self._atlas.reach[bodies.mesh] * bodies.place[:, 5:].max(axis=1, initial=1.0)
-        order = in_view(lens, bodies.place[:, :3], reach, math.inf)
-        following = self._draw(lens, samples, bodies, order, self._free)
-        boxes = boxes[in_view(lens, bodies.place[:, :3], reach + 3 * boxes[:, 6], SHADOW_RANGE)]
-        shadows = box_shadows(boxes, *self._lighting.slope)
-        layers = np.full(len(shadows), SHADOW_LAYER, np.uint8)
-        draw_ground(samples, lens, shadows, layers, 0, np.array([0, len(shadows)]), _ONLY_TILE)
-        return following
-
-    def _draw_fixtures(self, lens: Lens, samples: Samples, snapshot: Snapshot, following: int) -> int:
-        """Draw signals, signs and trees; returns the next free triangle."""
-        for n, head in enumerate(self._scenery.heads):
-            self._heads.paint[n] = signal_paint(aspect(snapshot.signals, head.signal, head.link))
-        for fixtures, limit in ((self._heads, POST_RANGE), (self._posts, POST_RANGE)):
-            reach = self._atlas.reach[fixtures.mesh] * fixtures.place[:, 5:].max(axis=1, initial=1.0)
-            order = in_view(lens, fixtures.place[:, :3], reach, limit)
-            following = self._draw(lens, samples, fixtures, order, following)
-        trees = self._scenery.trees
-        offset = trees.place[:, :2] - lens.position[:2]
-        near = offset[:, 0] ** 2 + offset[:, 1] ** 2 < TREE_DETAIL**2
-        self._trees.mesh[:] = np.where(near, trees.mesh, trees.far_mesh)
-        reach = self._atlas.reach[trees.mesh] * trees.place[:, 7]
-        order = in_view(lens, trees.place[:, :3], reach, TREE_RANGE)
-        return self._draw(lens, samples, self._trees, order, following)
-
-    def _draw(
-        self, lens: Lens, samples: Samples, instances: Instances, order: NDArray[np.int64], following: int
-    ) -> int:
-        while True:
-            used = draw_instances(
-                samples, lens, self._lighting.light, self._atlas, instances, order, self._triangles, following
-            )
-            if used >= 0:
-                return used
-            self._triangles = self._triangles.enlarged()
+        self._painter.bodies(bodies, math.inf)
+        away = boxes[:, :2] - (snapshot.ego.x, snapshot.ego.y)
+        near = away[:, 0] ** 2 + away[:, 1] ** 2 < SHADOW_RANGE**2
+        self._painter.shadows(box_shadows(boxes[near], *self._lighting.slope))
 
     def _place_heads(self) -> Instances:
         heads = new_instances(len(self._scenery.heads))
@@ -218,8 +175,13 @@ def visible_pixels(ids: NDArray[np.int32], actors: int) -> NDArray[np.int64]:
 def is_plan(camera: CameraSpec) -> bool:
     """Whether `camera` looks straight down in the scale of the map: it is served from the map, with roofs and crowns
     drawn over their floors, and shows moving bodies in perspective."""
-    reach = math.hypot(camera.width, camera.height) / 2 / plan.SCALE
-    return camera.pitch_deg == -90.0 and camera.focal_px == plan.SCALE * camera.z and reach < plan.REACH
+    fits = _plan_reach(camera) < plan.REACH
+    return fits and camera.pitch_deg == -90.0 and camera.focal_px == plan.SCALE * camera.z
+
+
+def _plan_reach(camera: CameraSpec) -> float:
+    """How far from its middle a picture in the map's scale shows the ground (m)."""
+    return math.hypot(camera.width, camera.height) / 2 / plan.SCALE
 
 
 def sees_ego(camera: CameraSpec) -> bool:

@@ -72,21 +72,21 @@ class Air(NamedTuple):
     lit_windows: float
 
 
-@compiled(inline=True)
+@compiled
 def _hash(a, b, c):  # type: ignore[no-untyped-def]
     h = np.uint32(a) * np.uint32(0x8DA6B343) ^ np.uint32(b) * np.uint32(0xD8163841) ^ np.uint32(c)
     h = (h ^ (h >> np.uint32(13))) * np.uint32(0x85EBCA6B)
     return (h ^ (h >> np.uint32(16))) & np.uint32(0xFFFF)
 
 
-@compiled(inline=True)
+@compiled
 def _covered(at, period, per_period, start, width):  # type: ignore[no-untyped-def]
     """Length of the stripes [start, start + width] of every period that lies between 0 and `at`."""
     whole = np.floor(at * per_period)
     return whole * width + min(max(at - whole * period - start, 0.0), width)
 
 
-@compiled(inline=True)
+@compiled
 def _share(at, footprint, period, start, width):  # type: ignore[no-untyped-def]
     """Share of a pixel's footprint that stripes cover: the exact integral, so nothing flickers far away."""
     half, per_period = footprint / 2, 1.0 / period
@@ -94,7 +94,7 @@ def _share(at, footprint, period, start, width):  # type: ignore[no-untyped-def]
     return (beyond - _covered(at - half, period, per_period, start, width)) / footprint
 
 
-@compiled()
+@compiled
 def _facade(wall, glass, trim, seed, frame, x, y, z, view_x, view_y, size, lit_windows):  # type: ignore[no-untyped-def]
     """Colour of a wall at a world point; `size` is a pixel's footprint (m) on a surface that faces the camera."""
     red, green, blue = wall[0], wall[1], wall[2]
@@ -120,7 +120,7 @@ def _facade(wall, glass, trim, seed, frame, x, y, z, view_x, view_y, size, lit_w
     return red, green, blue
 
 
-@compiled(inline=True)
+@compiled
 def _grain(texture, start, size, smooth, x, y):  # type: ignore[no-untyped-def]
     """Deviation of the ground's brightness (about -1 to 1) at texel coordinates of one level, which start at 0."""
     i, j = int(x), int(y)
@@ -136,7 +136,7 @@ def _grain(texture, start, size, smooth, x, y):  # type: ignore[no-untyped-def]
     return (grain - np.float32(128.0)) * np.float32(1 / 128)
 
 
-@compiled(inline=True)
+@compiled
 def _beam(origin_x, origin_y, ahead_x, ahead_y, strength, x, y):  # type: ignore[no-untyped-def]
     """Factor by which the ego's headlights brighten a surface at (x, y)."""
     ahead = (x - origin_x) * ahead_x + (y - origin_y) * ahead_y
@@ -145,7 +145,7 @@ def _beam(origin_x, origin_y, ahead_x, ahead_y, strength, x, y):  # type: ignore
     return np.float32(1.0 + 3.4 * strength * spread / (1.0 + ahead * ahead / 900.0))
 
 
-@compiled()
+@compiled
 def resolve(samples, used, triangles, walls, ground_texture, lens, air, sky, sky_at, sky_turn, image):  # type: ignore[no-untyped-def]
     """Write the picture (H, W, 3) uint8: the mean colour of the first `used` samples of every pixel.
 
@@ -170,6 +170,7 @@ def resolve(samples, used, triangles, walls, ground_texture, lens, air, sky, sky
     one, half, full, zero = np.float32(1.0), np.float32(0.5), np.float32(255.0), np.float32(0.0)
     reach = np.float32(haze_distance)
     uniform, shaded, others = np.empty(width, np.bool_), np.empty(width, np.uint8), np.empty(width, np.int64)
+    grain = np.zeros(width, np.float32)
     beamed = beams > 0
     for row in range(height):
         # On the ground everything but the place along the row is the same for all pixels of a row.
@@ -205,6 +206,9 @@ def resolve(samples, used, triangles, walls, ground_texture, lens, air, sky, sky
             for column in range(width):
                 uniform[column] &= other[column] == first[column]
                 shaded[column] += dark_there[column]
+        if ground > 1e-7:
+            for column in range(width):
+                grain[column] = _grain(texture, start, size, close, tx + step_x * column, ty + step_y * column)
         # Most pixels see one surface with all their samples, and that is plain or ground: these are done here, all
         # others below.
         left_over = 0
@@ -220,8 +224,7 @@ def resolve(samples, used, triangles, walls, ground_texture, lens, air, sky, sky
                     continue
                 kind = GRASS if t < 0 else kinds[t]
                 if kind >= PAINT:
-                    grain = _grain(texture, start, size, close, tx + step_x * column, ty + step_y * column)
-                    light = one + _ROUGHNESS[kind] * grain
+                    light = one + _ROUGHNESS[kind] * grain[column]
                     light *= (one - dark * share * np.float32(shaded[column])) * keep
                     if t < 0:
                         red, green, blue = grass_r, grass_g, grass_b
@@ -247,7 +250,6 @@ def resolve(samples, used, triangles, walls, ground_texture, lens, air, sky, sky
             whole = uniform[column]
             parts = 1 if whole else used
             red, green, blue = zero, zero, zero
-            grain = np.float32(-2.0)
             for s in range(parts):
                 here = at + s * width
                 t = index[here]
@@ -264,9 +266,7 @@ def resolve(samples, used, triangles, walls, ground_texture, lens, air, sky, sky
                     kind = kinds[t]
                     sr, sg, sb = colours[t, 0], colours[t, 1], colours[t, 2]
                 if kind >= PAINT:
-                    if grain < -one:
-                        grain = _grain(texture, start, size, close, tx + step_x * column, ty + step_y * column)
-                    light = one + _ROUGHNESS[kind] * grain
+                    light = one + _ROUGHNESS[kind] * grain[column]
                     lit = np.float32(shaded[column]) * share if whole else np.float32(shadow[here])
                     light *= one - dark * lit
                     if beamed:
@@ -317,7 +317,7 @@ def resolve(samples, used, triangles, walls, ground_texture, lens, air, sky, sky
             image[row, column, 2] = np.uint8(min(blue + half, full))
 
 
-@compiled()
+@compiled
 def draw_rain(image, seed, count):  # type: ignore[no-untyped-def]
     """Blend `count` falling streaks into the picture; where they are depends on `seed` alone."""
     height, width = image.shape[0], image.shape[1]
@@ -332,7 +332,7 @@ def draw_rain(image, seed, count):  # type: ignore[no-untyped-def]
                     image[row, column, c] += np.uint8((210 - min(image[row, column, c], 210)) * 70 // 256)
 
 
-@compiled()
+@compiled
 def resolve_plan_piece(samples, triangles, ground_texture, level, bare, shadow_light, x0, y1, scale, out):  # type: ignore[no-untyped-def]
     """Write a piece of the map (H, W) uint64, see `plan.PlanMap`; drawn by the `draw_plan_…` kernels."""
     _, index, shadow, _, offsets, width, height = samples
@@ -376,7 +376,7 @@ def resolve_plan_piece(samples, triangles, ground_texture, level, bare, shadow_l
             )
 
 
-@compiled()
+@compiled
 def resolve_plan(samples, used, triangles, plan, scale, view_x, view_y, right_x, right_y, shadow_light, image):  # type: ignore[no-untyped-def]
     """Write the picture (H, W, 3) uint8 seen from straight above (view_x, view_y) by a camera of the map's scale.
 

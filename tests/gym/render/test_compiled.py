@@ -49,7 +49,7 @@ def test_draws_where_nothing_can_be_written(tmp_path: Path) -> None:
     copy.mkdir()
     shutil.copy(inspect.getfile(compiled), copy / "compiled.py")
     (copy / "one.py").write_text(
-        "from compiled import compiled\n@compiled()\ndef twice(x):\n    return 2 * x\nprint(twice(21))\n"
+        "from compiled import compiled\n@compiled\ndef twice(x):\n    return 2 * x\nprint(twice(21))\n"
     )
     # A file where folders for caches would have to be: not even the super-user can create them.
     (copy / "__pycache__").write_text("")

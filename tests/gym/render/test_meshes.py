@@ -13,7 +13,16 @@ from drivehierarchy_gym.render import props
 from drivehierarchy_gym.render.actor_meshes import EGO, actor_meshes, nominal_size
 from drivehierarchy_gym.render.camera import CameraSpec, view_of
 from drivehierarchy_gym.render.mesh import Mesh, MeshBuilder
-from drivehierarchy_gym.render.rasterizer import CENTRE, NOTHING, SOLID, draw_triangle, lens_of, new_samples
+from drivehierarchy_gym.render.rasterizer import (
+    CENTRE,
+    NOTHING,
+    SOLID,
+    fill,
+    lens_of,
+    new_queue,
+    new_samples,
+    queue_triangle,
+)
 
 CAMERA = CameraSpec("close", 120, 90, 60.0, 0.0, 0.0, 2.0, pitch_deg=-8.0)
 
@@ -38,10 +47,11 @@ def silhouette(mesh: Mesh, yaw: float, *, both_sides: bool) -> np.ndarray:
     c, s = math.cos(yaw), math.sin(yaw)
     turned = (mesh.corners - (low + high) / 2) @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]).T
     local = (turned + np.array([away, 0, 1.2]) - view.position) @ view.rotation.T
+    queue = new_queue(8)
     samples = new_samples(CAMERA.width, CAMERA.height, CENTRE)
     for triangle in local:
         for corners in (triangle, triangle[::-1]) if both_sides else (triangle,):
-            draw_triangle(samples, lens, SOLID, 0, 0.0, 0.0, *corners.ravel())
+            fill(samples, queue, queue_triangle(queue, 0, lens, SOLID, 0, 0.0, 0.0, *corners.ravel()))
     return samples.triangle != NOTHING
 
 

@@ -21,11 +21,12 @@ from drivehierarchy_gym.render.rasterizer import (
     Lens,
     Samples,
     clear,
-    draw_ground,
-    draw_triangle,
-    fill_triangle,
+    fill,
     lens_of,
+    new_queue,
     new_samples,
+    queue_ground,
+    queue_triangle,
 )
 
 WIDTH, HEIGHT = 24, 14
@@ -39,9 +40,16 @@ def lens_at(camera: CameraSpec, ego: Pose) -> Lens:
     return lens_of(camera, view_of(camera, ego))
 
 
-def fill(samples: Samples, corners: list[tuple[int, int]], number: int = 0, how: int = SOLID) -> None:
-    (x0, y0), (x1, y1), (x2, y2) = corners
-    fill_triangle(samples, how, number, 1.0, 0.0, x0, y0, 1.0, x1, y1, 1.0, x2, y2, 1.0)
+Corners = list[tuple[int, int]]
+
+
+def draw_corners(
+    samples: Samples, corners: Corners, number: int = 0, how: int = SOLID, w: tuple[float, ...] = (1.0, 1.0, 1.0)
+) -> None:
+    """Draw a triangle given on the screen, clockwise, in subpixel steps."""
+    queue = new_queue(1)
+    queue[0] = [*(value for point in corners for value in point), *w, how, number, 1.0, 0.0]
+    fill(samples, queue, 1)
 
 
 def covered(samples: Samples) -> np.ndarray:
@@ -67,7 +75,7 @@ def area(corners: list[tuple[int, int]]) -> int:
 @given(st.tuples(corner, corner, corner), st.sampled_from([CENTRE, FOUR]))
 def test_coverage_is_exact(corners: tuple, offsets: tuple) -> None:
     samples = new_samples(WIDTH, HEIGHT, offsets)
-    fill(samples, list(corners))
+    draw_corners(samples, list(corners))
     expected = np.zeros((HEIGHT, len(offsets), WIDTH), bool)
     if area(list(corners)) > 0:
         for row, s, column in np.ndindex(expected.shape):
@@ -85,9 +93,9 @@ def test_triangles_that_share_edges_share_no_sample_and_leave_no_gap(ring: list,
     together = new_samples(WIDTH, HEIGHT, FOUR)
     alone = 0
     for number, triangle in enumerate(fans):
-        fill(together, triangle, number)
+        draw_corners(together, triangle, number)
         single = new_samples(WIDTH, HEIGHT, FOUR)
-        fill(single, triangle)
+        draw_corners(single, triangle)
         alone += int(covered(single).sum())
     assert alone == covered(together).sum()
 
@@ -96,8 +104,7 @@ def test_triangles_that_share_edges_share_no_sample_and_leave_no_gap(ring: list,
 @given(st.tuples(corner, corner, corner), st.tuples(*[st.floats(0.01, 2)] * 3))
 def test_depth_is_interpolated_linearly_on_the_screen(corners: tuple, w: tuple) -> None:
     samples = new_samples(WIDTH, HEIGHT, CENTRE)
-    (x0, y0), (x1, y1), (x2, y2) = corners
-    fill_triangle(samples, SOLID, 5, 0.0, 0.0, x0, y0, w[0], x1, y1, w[1], x2, y2, w[2])
+    draw_corners(samples, list(corners), 5, w=w)
     for row, column in zip(*np.nonzero(covered(samples)[:, 0]), strict=True):
         x, y = int(column) * 256 + 128, int(row) * 256 + 128
         weights = [Fraction(area([(x, y), b, c]), area(list(corners))) for b, c in
@@ -108,8 +115,8 @@ def test_depth_is_interpolated_linearly_on_the_screen(corners: tuple, w: tuple) 
 
 def test_clear_forgets_everything() -> None:
     samples = new_samples(WIDTH, HEIGHT, FOUR)
-    fill(samples, [(0, 0), (WIDTH * 256, 0), (0, HEIGHT * 256)])
-    fill(samples, [(900, 800), (2000, 900), (800, 2000)], how=SHADOW)
+    draw_corners(samples, [(0, 0), (WIDTH * 256, 0), (0, HEIGHT * 256)])
+    draw_corners(samples, [(900, 800), (2000, 900), (800, 2000)], how=SHADOW)
     clear(samples)
     fresh = new_samples(WIDTH, HEIGHT, FOUR)
     for found, expected in zip(samples, fresh, strict=True):
@@ -138,8 +145,17 @@ def cast(lens: Lens, corners: np.ndarray, u: float, v: float) -> float:
 
 
 def draw(samples: Samples, lens: Lens, corners: np.ndarray, number: int) -> None:
+    """Draw a triangle (3, 3) of the world."""
     local = [lens.rotation @ (point - lens.position) for point in corners]
-    draw_triangle(samples, lens, SOLID, number, 0.0, 0.0, *np.concatenate(local))
+    queue = new_queue(8)
+    fill(samples, queue, queue_triangle(queue, 0, lens, SOLID, number, 0.0, 0.0, *np.concatenate(local)))
+
+
+def draw_flat(samples: Samples, lens: Lens, corners: np.ndarray, layers: list[int]) -> None:
+    """Draw triangles (T, 6) on the ground."""
+    queue = new_queue(64)
+    tiles = np.array([0, len(corners)]), np.array([0])
+    fill(samples, queue, queue_ground(queue, 0, lens, corners, np.array(layers, np.uint8), 0, *tiles))
 
 
 JITTER = [(0.0, 0.0), (0.03, 0.03), (-0.03, 0.03), (0.03, -0.03), (-0.03, -0.03)]
@@ -187,8 +203,7 @@ def test_triangles_far_beyond_the_image_still_cover_it(reach: float) -> None:
     lens = lens_at(CameraSpec("down", WIDTH, HEIGHT, 90.0, 0, 0, 1.5, pitch_deg=-40.0), Pose(0, 0, 0.3))
     corners = np.array([[-reach, -reach, reach, -reach, reach, reach], [-reach, -reach, reach, reach, -reach, reach]])
     samples = new_samples(WIDTH, HEIGHT, FOUR)
-    layers = np.zeros(2, np.uint8)
-    draw_ground(samples, lens, corners, layers, 0, np.array([0, 2]), np.array([0]))
+    draw_flat(samples, lens, corners, [0, 0])
     below = HEIGHT - 1  # the last row looks at the ground in front of the camera
     assert covered(samples)[below].all()
 
@@ -203,7 +218,7 @@ def test_ground_layers_hide_lower_ones_in_any_order_and_nothing_that_stands_on_t
         samples = new_samples(WIDTH, HEIGHT, FOUR)
         draw(samples, lens, wall, 9)
         draw(samples, lens, wall[::-1].copy(), 9)
-        draw_ground(samples, lens, corners, np.array(layers, np.uint8), 0, np.array([0, 4]), np.array([0]))
+        draw_flat(samples, lens, corners, layers)
         pictures.append(samples.triangle.copy())
     assert set(pictures[0]) == {NOTHING, 2, 3, 9}
     assert set(pictures[1]) == {NOTHING, 0, 1, 9}
@@ -214,7 +229,14 @@ def test_shadows_change_no_triangle() -> None:
     lens = lens_at(CAMERA, Pose(0, 0, 0))
     quad = np.array([[2.0, -9, 20, -9, 20, 9], [2.0, -9, 20, 9, 2, 9]])
     samples = new_samples(WIDTH, HEIGHT, FOUR)
-    shadows = np.full(2, SHADOW_LAYER, np.uint8)
-    draw_ground(samples, lens, quad, shadows, 0, np.array([0, 2]), np.array([0]))
+    draw_flat(samples, lens, quad, [SHADOW_LAYER, SHADOW_LAYER])
     assert not covered(samples).any()
     assert set(np.unique(samples.shadow)) == {0, 1}
+
+
+def test_a_queue_that_is_too_short_says_so() -> None:
+    lens = lens_at(CAMERA, Pose(0, 0, 0))
+    corners = np.tile([2.0, -9, 20, -9, 20, 9], (10, 1))
+    layers, tiles = np.zeros(10, np.uint8), (np.array([0, 10]), np.array([0]))
+    assert queue_ground(new_queue(8), 0, lens, corners, layers, 0, *tiles) == -1
+    assert queue_ground(new_queue(64), 0, lens, corners, layers, 0, *tiles) > 9

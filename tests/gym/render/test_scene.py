@@ -417,6 +417,16 @@ def test_the_map_follows_the_ego_across_its_pieces(network: RoadNetwork, garden:
     assert np.array_equal(travelled.render(BEV, here), SceneRenderer(network, garden, Weather()).render(BEV, here))
 
 
+def test_crowded_scenes_outgrow_the_first_tables(
+    renderer: SceneRenderer, network: RoadNetwork, bare: Surroundings
+) -> None:
+    """More triangles than the tables start with: they grow, and the picture is the same for who had them large."""
+    crowd = tuple(replace(actor("bicycle", 8 + 1.5 * (i % 20), -30 + 3 * (i // 20)), id=str(i)) for i in range(400))
+    first = renderer.render(FRONT, snapshot(*crowd))
+    assert np.array_equal(renderer.render(FRONT, snapshot(*crowd)), first)
+    assert np.array_equal(SceneRenderer(network, bare, Weather()).render(FRONT, snapshot(*crowd)), first)
+
+
 def test_houses_and_trees_stand_beside_the_road(
     network: RoadNetwork, bare: Surroundings, garden: Surroundings, renderer: SceneRenderer
 ) -> None:
