@@ -9,12 +9,14 @@ from drivehierarchy_gym.backends.protocol import TICK_SECONDS
 from drivehierarchy_gym.backends.sumo.messages import (
     BODY_VALUES,
     BRAKING,
+    EGO_VALUES,
     LEFT,
     RIGHT,
     Advance,
+    Advanced,
+    Look,
     Refused,
     Reset,
-    TickReport,
     WorldReport,
 )
 from drivehierarchy_gym.backends.sumo.network_facts import network_facts
@@ -107,15 +109,11 @@ class SumoBackend:
         self._episode()
         if ticks < 1:
             raise ValueError(f"ticks must be at least 1, found {ticks}")
-        worker = self._worker
-        assert worker is not None
-        try:
-            reply = worker.ask(Advance(control.steer, control.throttle, control.brake, ticks))
-        except InfrastructureError:
-            self._plan = None
-            raise
+        # Whoever looked at the world will look again: spare them a round trip.
+        looked = self._snapshot is not None
+        reply = self._ask(Advance(control.steer, control.throttle, control.brake, ticks, looked))
         self._report, self._snapshot = reply.world, None
-        return [self._tick_state(report) for report in reply.ticks]
+        return self._tick_states(reply)
 
     def snapshot(self) -> Snapshot:
         """State after the last tick that was run.
@@ -126,7 +124,8 @@ class SumoBackend:
         plan = self._episode()
         if self._snapshot is None:
             report = self._report
-            assert report is not None
+            if report is None:
+                report = self._report = self._ask(Look())
             states = dict(self._standing)
             values = report.bodies
             for i in range(0, len(values), BODY_VALUES):
@@ -166,6 +165,15 @@ class SumoBackend:
             raise InfrastructureError("no episode is running on this backend; call reset(plan) first")
         return self._plan
 
+    def _ask(self, request: Any) -> Any:
+        """Ask the worker of the running episode, which is over when that fails."""
+        assert self._worker is not None
+        try:
+            return self._worker.ask(request)
+        except InfrastructureError:
+            self._plan = None
+            raise
+
     def _live_worker(self) -> WorkerProcess:
         """The worker, a fresh one where there is none, it broke, or it belongs to the process this one forked from."""
         worker = self._worker
@@ -177,12 +185,26 @@ class SumoBackend:
     def _time(self) -> float:
         return round(self._ticks * TICK_SECONDS, 6)
 
-    def _tick_state(self, report: TickReport) -> TickState:
+    def _tick_states(self, advanced: Advanced) -> list[TickState]:
         assert self._network is not None
-        self._ticks += 1
-        x, y = report.ego[0], report.ego[1]
-        on_road = self._network.on_road(x, y)
-        return TickState(self._time(), EgoState(*report.ego), on_road, report.contacts, report.ran_red_light)
+        on_road, egos = self._network.on_road, advanced.egos
+        red_lights = dict(advanced.red_lights)
+        count = len(egos) // EGO_VALUES
+        states = []
+        for number in range(count):
+            self._ticks += 1
+            values = egos[number * EGO_VALUES : (number + 1) * EGO_VALUES]
+            contacts = advanced.contacts if number == count - 1 else ()
+            states.append(
+                TickState(
+                    self._time(),
+                    EgoState(*values),
+                    on_road(values[0], values[1]),
+                    contacts,
+                    red_lights.get(number),
+                )
+            )
+        return states
 
 
 def _restore(options: dict[str, Any]) -> SumoBackend:

@@ -48,6 +48,8 @@ class Body:
         self.flags = 0
         self.top_speed = 0.0
         """m/s that it may suddenly have; what SUMO moves changes speed only within limits."""
+        self.look_at = 0
+        """Tick up to which it cannot have come near the ego (`World`)."""
 
     @property
     def started(self) -> bool:
@@ -56,6 +58,10 @@ class Body:
 
     def read(self) -> None:
         """Bring pose, speed and flags up to date."""
+
+    def locate(self) -> tuple[float, float, float]:
+        """A point of its box (m) and its speed (m/s) now; cheaper than `read`."""
+        return self.x, self.y, self.speed
 
     def misplaced_by(self) -> float:
         """Metres between where it stands and its planned pose."""
@@ -136,6 +142,10 @@ class TrafficBody(Body):
         del self._reactions[:count]
         return due
 
+    def locate(self) -> tuple[float, float, float]:
+        front_x, front_y = self._vehicles.getPosition(self.id)
+        return front_x, front_y, self._vehicles.getSpeed(self.id)
+
     def read(self) -> None:
         vehicles, own = self._vehicles, self.id
         front_x, front_y = vehicles.getPosition(own)
@@ -187,6 +197,10 @@ class WalkerBody(Body):
     def __init__(self, number: int, plan: ActorPlan, sumo: Any) -> None:
         super().__init__(number, plan)
         self._persons = sumo.person
+
+    def locate(self) -> tuple[float, float, float]:
+        x, y = self._persons.getPosition(self.id)
+        return x, y, self._persons.getSpeed(self.id)
 
     def read(self) -> None:
         x, y = self._persons.getPosition(self.id)

@@ -73,54 +73,64 @@ class EgoDynamics:
         # Grip left for cornering on each axle, after its half of the pull and of the braking (friction circle).
         along = (drive - brakes) / 2
         grip = math.sqrt(max(_AXLE_GRIP * _AXLE_GRIP - along * along, 0.01 * _AXLE_GRIP * _AXLE_GRIP))
-        turn = wheel_angle(control.steer, before) - self.wheel_angle
         step = seconds / SUBSTEPS
-        turn = min(max(turn / SUBSTEPS, -WHEEL_RATE * step), WHEEL_RATE * step)
-        for _ in range(SUBSTEPS):
-            self.wheel_angle += turn
-            self._substep(drive - brakes - resistance, grip, step)
+        turn = (wheel_angle(control.steer, before) - self.wheel_angle) / SUBSTEPS
+        turn = min(max(turn, -WHEEL_RATE * step), WHEEL_RATE * step)
+        self._integrate(drive - brakes - resistance, grip, turn, step)
         self.acceleration = (self.speed - before) / seconds
 
     def state(self) -> EgoState:
         """Present state as the protocol reports it."""
         return EgoState(self.x, self.y, self.yaw, self.speed, self.acceleration, self.wheel_angle)
 
-    def _substep(self, force: float, grip: float, step: float) -> None:
-        forward, left, rate = self.speed, self._left, self._yaw_rate
-        c, s = math.cos(self.wheel_angle), math.sin(self.wheel_angle)
-        front_axle_left = left + FRONT_AXLE * rate
-        front = _secant(
-            FRONT_STIFFNESS, c * front_axle_left - s * forward, abs(c * forward + s * front_axle_left), grip
-        )
-        rear = _secant(REAR_STIFFNESS, left - REAR_AXLE * rate, forward, grip)
+    def _integrate(self, force: float, grip: float, turn: float, step: float) -> None:
+        """`SUBSTEPS` steps of `step` seconds, the wheel turning by `turn` (rad) in each.
 
-        # Backward Euler for the sideways velocity and the yaw rate; `front` and `rear` are N per m/s of side slip.
-        a11 = MASS / step + front * c * c + rear
-        a21 = FRONT_AXLE * front * c * c - REAR_AXLE * rear
-        a12 = a21 + MASS * forward
-        a22 = YAW_INERTIA / step + FRONT_AXLE * FRONT_AXLE * front * c * c + REAR_AXLE * REAR_AXLE * rear
-        b1 = MASS / step * left + front * c * s * forward
-        b2 = YAW_INERTIA / step * rate + FRONT_AXLE * front * c * s * forward
-        determinant = a11 * a22 - a12 * a21
-        left = (b1 * a22 - b2 * a12) / determinant
-        rate = (b2 * a11 - b1 * a21) / determinant
+        Backward Euler for the sideways velocity and the yaw rate, with each axle's side force taken proportional to its
+        sideways velocity within a step (a secant of the saturating curve).
+        """
+        x, y, yaw, forward, left, rate = self.x, self.y, self.yaw, self.speed, self._left, self._yaw_rate
+        wheel = self.wheel_angle
+        cos, sin = math.cos, math.sin
+        m, inertia = MASS / step, YAW_INERTIA / step
+        for _ in range(SUBSTEPS):
+            wheel += turn
+            c, s = cos(wheel), sin(wheel)
+            axle_left = left + FRONT_AXLE * rate
+            front = _secant(FRONT_STIFFNESS, c * axle_left - s * forward, abs(c * forward + s * axle_left), grip)
+            rear = _secant(REAR_STIFFNESS, left - REAR_AXLE * rate, forward, grip)
+            across = front * c * c
+            a11 = m + across + rear
+            a21 = FRONT_AXLE * across - REAR_AXLE * rear
+            a12 = a21 + MASS * forward
+            a22 = inertia + FRONT_AXLE * FRONT_AXLE * across + REAR_AXLE * REAR_AXLE * rear
+            steered = front * c * s * forward
+            b1 = m * left + steered
+            b2 = inertia * rate + FRONT_AXLE * steered
+            determinant = a11 * a22 - a12 * a21
+            left = (b1 * a22 - b2 * a12) / determinant
+            rate = (b2 * a11 - b1 * a21) / determinant
 
-        side_force = -front * (c * (left + FRONT_AXLE * rate) - s * forward)
-        forward = max(forward + step * ((force - side_force * s) / MASS + left * rate), 0.0)
-        if forward == 0.0 and abs(left) < 0.05 and abs(rate) < 0.05:
-            left = rate = 0.0
+            side_force = -front * (c * (left + FRONT_AXLE * rate) - s * forward)
+            forward += step * ((force - side_force * s) / MASS + left * rate)
+            if forward <= 0.0:
+                forward = 0.0
+                if abs(left) < 0.05 and abs(rate) < 0.05:
+                    left = rate = 0.0
 
-        heading = self.yaw + rate * step / 2
-        ch, sh = math.cos(heading), math.sin(heading)
-        self.x += step * (ch * forward - sh * left)
-        self.y += step * (sh * forward + ch * left)
-        self.yaw = wrap_angle(self.yaw + rate * step)
-        self.speed, self._left, self._yaw_rate = forward, left, rate
+            heading = yaw + rate * step / 2
+            ch, sh = cos(heading), sin(heading)
+            x += step * (ch * forward - sh * left)
+            y += step * (sh * forward + ch * left)
+            yaw += rate * step
+        self.x, self.y, self.yaw, self.speed, self._left, self._yaw_rate = x, y, wrap_angle(yaw), forward, left, rate
+        self.wheel_angle = wheel
 
 
 def _secant(stiffness: float, sideways: float, along: float, grip: float) -> float:
     """Side force per sideways velocity (N s/m) of an axle whose force saturates at `grip` (N) as tanh of the slip."""
-    rolling = max(along, _SLOWEST)
-    demand = stiffness * abs(sideways) / (rolling * grip)
-    share = math.tanh(demand) / demand if demand > 1e-6 else 1.0
-    return share * stiffness / rolling
+    if along < _SLOWEST:
+        along = _SLOWEST
+    linear = stiffness / along
+    demand = abs(sideways) * linear / grip
+    return linear if demand < 1e-6 else linear * math.tanh(demand) / demand

@@ -15,6 +15,7 @@ from drivehierarchy_gym.state import Contact
 
 EgoValues = tuple[float, float, float, float, float, float]
 """The fields of `state.EgoState` in order."""
+EGO_VALUES = 6
 BODY_VALUES = 6
 """Numbers per body: number of the actor in the plan, x, y, yaw, speed, flags."""
 BRAKING, LEFT, RIGHT = 1, 2, 4
@@ -38,20 +39,17 @@ class Reset(NamedTuple):
 
 
 class Advance(NamedTuple):
-    """Hold the pedals and the wheel for some ticks."""
+    """Hold the pedals and the wheel for some ticks; with `report`, tell the world after the last one too."""
 
     steer: float
     throttle: float
     brake: float
     ticks: int
+    report: bool
 
 
-class TickReport(NamedTuple):
-    """One tick; a plain record, since one is made every 50 simulated milliseconds."""
-
-    ego: EgoValues
-    contacts: tuple[Contact, ...]
-    ran_red_light: str | None
+class Look(NamedTuple):
+    """Tell the world as it is."""
 
 
 class WorldReport(NamedTuple):
@@ -64,8 +62,14 @@ class WorldReport(NamedTuple):
 
 
 class Advanced(NamedTuple):
-    ticks: list[TickReport]
-    world: WorldReport
+    """What happened in the ticks that were run. Only the last one can have contacts."""
+
+    egos: array[float]
+    """The `EgoValues` of every tick, one after the other."""
+    contacts: tuple[Contact, ...]
+    red_lights: tuple[tuple[int, str], ...]
+    """(number of the tick from 0, signal) of every stop line that was crossed on red."""
+    world: WorldReport | None
 
 
 class Refused(NamedTuple):

@@ -19,6 +19,7 @@ from drivehierarchy_gym.backends.sumo.messages import (
     Channel,
     Failed,
     Hello,
+    Look,
     NetworkFacts,
     Refused,
     Reset,
@@ -54,10 +55,13 @@ class _Server:
         self._world = World()
         self._networks: dict[str, tuple[NetworkFacts, Walls]] = {}
 
-    def answer(self, request: Reset | Advance) -> WorldReport | Advanced:
+    def answer(self, request: Reset | Advance | Look) -> WorldReport | Advanced:
         if isinstance(request, Reset):
             if request.facts is not None:
                 self._networks[request.network_key] = (request.facts, Walls(request.facts.walls, EGO_REACH))
             return self._world.reset(request.plan, *self._networks[request.network_key])
+        if isinstance(request, Look):
+            return self._world.report()
         control = VehicleControl(request.steer, request.throttle, request.brake)
-        return Advanced(self._world.advance(control, request.ticks), self._world.report())
+        egos, contacts, red_lights = self._world.advance(control, request.ticks)
+        return Advanced(egos, contacts, red_lights, self._world.report() if request.report else None)

@@ -26,7 +26,7 @@ from drivehierarchy_gym.backends.sumo.bodies import (
 )
 from drivehierarchy_gym.backends.sumo.contacts import Walls, box_touches_box
 from drivehierarchy_gym.backends.sumo.dynamics import EgoDynamics
-from drivehierarchy_gym.backends.sumo.messages import EgoValues, NetworkFacts, TickReport, WorldReport
+from drivehierarchy_gym.backends.sumo.messages import EgoValues, NetworkFacts, WorldReport
 from drivehierarchy_gym.backends.sumo.options import sumo_options
 from drivehierarchy_gym.backends.sumo.signals import RedLightWatch
 from drivehierarchy_gym.backends.sumo.triggers import BodyState, RouteProgress
@@ -52,8 +52,12 @@ LATE_ENTRY_RETRY = 1.0
 """Background vehicles that enter later do so this far from the ego (m), with this gap (m plus seconds of the faster
 one's speed) to every other body, and otherwise try again after this many seconds."""
 MAX_ACCELERATION = 12.0
-JUMP = 6.0
-"""m/s² and m: bounds of what a body may do within a tick beyond its present speed, cutting in included."""
+"""m/s²; nobody changes speed faster."""
+LONGEST_WAIT = 1.0
+SPEED_GAIN = 2 * MAX_ACCELERATION * LONGEST_WAIT
+JUMP = 4.0
+"""A body is looked for at least every `LONGEST_WAIT` seconds; until then both it and the ego may become faster by half
+of `SPEED_GAIN` (m/s), and it may move aside by a lane at once (m)."""
 
 # Where a mirror of a body that SUMO does not drive faces along its lane, whatever the body faces.
 _ALONG_THE_LANE = libsumo.constants.INVALID_DOUBLE_VALUE
@@ -322,24 +326,32 @@ class World:
 
     # --- running -----------------------------------------------------------------------------------------------------
 
-    def advance(self, control: VehicleControl, ticks: int) -> list[TickReport]:
-        """Run up to `ticks` ticks; the first with a contact is the last."""
-        horizon = ticks * TICK_SECONDS
-        near = self._reachable(horizon)
+    def advance(
+        self, control: VehicleControl, ticks: int
+    ) -> tuple[array[float], tuple[Contact, ...], tuple[tuple[int, str], ...]]:
+        """Run up to `ticks` ticks; the first with a contact is the last.
+
+        Returns:
+            The ego after every tick (`EGO_VALUES` each), the contacts of the last one, the red lights that were run.
+        """
         front = self._front()
-        self._red_lights.look_around(*front, (self._ego.speed + MAX_ACCELERATION * horizon) * horizon)
-        reports = []
-        for _ in range(ticks):
-            self._tick(control, near)
-            contacts = self._contacts(near)
+        way = (self._ego.speed + MAX_ACCELERATION * ticks * TICK_SECONDS) * ticks * TICK_SECONDS
+        self._red_lights.look_around(*front, way)
+        egos, red_lights = array("d"), []
+        contacts: tuple[Contact, ...] = ()
+        for number in range(ticks):
+            self._tick(control)
+            egos.extend(self._ego_values())
             before, front = front, self._front()
             red = self._red_lights.crossed(before, front, self._ego.yaw)
-            reports.append(TickReport(self._ego_values(), contacts, red))
+            if red is not None:
+                red_lights.append((number, red))
+            contacts = self._contacts()
             if contacts:
                 break
-        return reports
+        return egos, contacts, tuple(red_lights)
 
-    def _tick(self, control: VehicleControl, near: list[Body]) -> None:
+    def _tick(self, control: VehicleControl) -> None:
         ego = self._ego
         ego.tick(control, TICK_SECONDS)
         for traffic in self._scripted:
@@ -361,20 +373,17 @@ class World:
                 body = self._entering.pop(entered, None)
                 if body is not None:
                     self._bodies[entered] = body
-                    near.append(body)
         arrived = (*simulation.getArrivedIDList(), *simulation.getArrivedPersonIDList())
         if arrived:
-            self._drop(arrived, near)
+            self._drop(arrived)
 
-    def _drop(self, arrived: tuple[str, ...], near: list[Body]) -> None:
+    def _drop(self, arrived: tuple[str, ...]) -> None:
         """Forget what SUMO took out at the end of its route (mirrors stay: SUMO forgets those off the lanes)."""
         for gone in arrived:
             body = self._bodies.get(gone)
             if body is None or not body.moves_by_itself:
                 continue
             del self._bodies[gone]
-            if body in near:
-                near.remove(body)
             if body in self._scripted:
                 self._scripted.remove(body)
 
@@ -403,27 +412,27 @@ class World:
                 return False
         return True
 
-    def _reachable(self, horizon: float) -> list[Body]:
-        """Bodies that could touch the ego within `horizon` seconds; their poses are those of the last report."""
-        x, y = self._ego.x, self._ego.y
-        slack = EGO_REACH + JUMP + (self._ego.speed + MAX_ACCELERATION * horizon) * horizon
-        near = []
-        for body in self._bodies.values():
-            way = slack + body.reach + max(body.top_speed, body.speed + MAX_ACCELERATION * horizon) * horizon
-            dx, dy = body.x - x, body.y - y
-            if dx * dx + dy * dy <= way * way:
-                near.append(body)
-        return near
+    def _contacts(self) -> tuple[Contact, ...]:
+        """What the ego touches now.
 
-    def _contacts(self, near: list[Body]) -> tuple[Contact, ...]:
-        ego = self._ego
-        box = (ego.x, ego.y, ego.yaw)
+        A body that is far off is not looked at again before it could have come near: its distance, less what a body
+        may do at once, over the speeds of both and what they can gain until then.
+        """
+        ego, now = self._ego, self.ticks
+        x, y = ego.x, ego.y
         contacts = []
-        for body in near:
-            if body.moves_by_itself:
+        for body in self._bodies.values():
+            if body.look_at > now:
+                continue
+            body_x, body_y, speed = body.locate()
+            gap = math.hypot(body_x - x, body_y - y) - EGO_REACH - 2 * body.reach
+            if gap <= 0.0:
                 body.read()
-            if box_touches_box(box, EGO_SIZE, (body.x, body.y, body.yaw), body.size):
-                contacts.append(Contact(body.id, body.contact))
+                if box_touches_box((x, y, ego.yaw), EGO_SIZE, (body.x, body.y, body.yaw), body.size):
+                    contacts.append(Contact(body.id, body.contact))
+            closing = ego.speed + max(speed, body.top_speed) + SPEED_GAIN
+            body.look_at = now + 1 + int(min((gap - JUMP) / closing, LONGEST_WAIT) / TICK_SECONDS)
+        box = (x, y, ego.yaw)
         contacts += [Contact(f"building_{number}", "static") for number in self._walls.touched(box, EGO_SIZE)]
         return tuple(contacts)
 
