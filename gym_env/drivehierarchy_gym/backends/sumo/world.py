@@ -61,8 +61,11 @@ of `SPEED_GAIN` (m/s), and it may move aside by a lane at once (m)."""
 
 # Where a mirror of a body that SUMO does not drive faces along its lane, whatever the body faces.
 _ALONG_THE_LANE = libsumo.constants.INVALID_DOUBLE_VALUE
-_ANY_EDGE_EXACT_PLACE = 2
-"""keepRoute of moveToXY: map to whatever lane is there, keep the given place, also off the lanes."""
+_ANY_EDGE_ON_A_LANE, _ANY_EDGE_EXACT_PLACE = 0, 2
+"""keepRoute of moveToXY: map to whatever lane is there; the second keeps the given place also off the lanes, where SUMO
+takes a vehicle from its lane, traffic no longer sees it, and the sublane model may crash (SUMO 1.28)."""
+_EGO_MATCH_RADIUS = 4.0
+"""m from a lane's centre line within which the ego still counts as being on it for traffic."""
 _MATCH_RADIUS = 10.0
 """m around a placed vehicle in which moveToXY looks for its lane; further off it is on none anyway."""
 
@@ -151,7 +154,11 @@ class World:
     def _move_ego(self) -> None:
         ego = self._ego
         x, y = front_bumper(ego.x, ego.y, ego.yaw, EGO_LENGTH)
-        libsumo.vehicle.moveToXY(EGO, "", -1, x, y, sumo_angle(ego.yaw), _ANY_EDGE_EXACT_PLACE, _MATCH_RADIUS)
+        angle = sumo_angle(ego.yaw)
+        try:
+            libsumo.vehicle.moveToXY(EGO, "", -1, x, y, angle, _ANY_EDGE_ON_A_LANE, _EGO_MATCH_RADIUS)
+        except libsumo.TraCIException:  # beside the road
+            libsumo.vehicle.moveToXY(EGO, "", -1, x, y, angle, _ANY_EDGE_EXACT_PLACE, _MATCH_RADIUS)
 
     def _let_ego_speed(self) -> None:
         """SUMO takes nobody to be faster than the speed limit times a factor of its own: raise the ego's on demand.
