@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from drivehierarchy_gym.catalog import EGO_HEIGHT, EGO_LENGTH, EGO_WIDTH
+from drivehierarchy_gym.catalog import ACTOR_MODELS, EGO_HEIGHT, EGO_LENGTH, EGO_WIDTH
+from drivehierarchy_gym.errors import unknown_name
 from drivehierarchy_gym.render.actor_meshes import EGO, nominal_size, phase_of
+from drivehierarchy_gym.render.camera import heading
 from drivehierarchy_gym.render.instances import Instances, new_instances
 from drivehierarchy_gym.render.mesh import Colour, Slot
 from drivehierarchy_gym.render.noise import hash_unit
@@ -90,6 +91,9 @@ def place_bodies(
 
     `meshes` numbers the first mesh of every model, `time` (s) drives what flashes, `lamps` switches driving lights on.
     Owners are i + 1 for actor i and -1 for the ego.
+
+    Raises:
+        UnknownNameError: an actor whose model is not in the catalogue.
     """
     count = len(actors) + (ego is not None)
     instances = new_instances(count)
@@ -99,9 +103,10 @@ def place_bodies(
     flash = (time * BEACON_FLASHES_PER_SECOND) % 1.0 < 0.5
     for n, actor in enumerate(actors):
         model = actor.model
+        if model not in ACTOR_MODELS:
+            raise unknown_name(f"model of actor {actor.id!r}:", model, ACTOR_MODELS)
         length, width, height = nominal_size(model)
-        # The phase of a step must not depend on the last digit of a library's cosine.
-        cosine, sine = round(math.cos(actor.yaw), 12), round(math.sin(actor.yaw), 12)
+        cosine, sine = heading(actor.yaw)
         instances.mesh[n] = meshes[model] + phase_of(model, actor.x, actor.y, cosine, sine, actor.speed)
         instances.place[n] = (
             actor.x, actor.y, 0.0, cosine, sine, actor.length / length, actor.width / width, actor.height / height,
@@ -120,7 +125,7 @@ def place_bodies(
         if flash and model == "ambulance":
             _light(paint, Slot.BEACON)
     if ego is not None:
-        cosine, sine = round(math.cos(ego.yaw), 12), round(math.sin(ego.yaw), 12)
+        cosine, sine = heading(ego.yaw)
         instances.mesh[-1] = meshes[EGO]
         instances.place[-1, :5] = (ego.x, ego.y, 0.0, cosine, sine)
         instances.owner[-1] = -1

@@ -95,14 +95,17 @@ class View:
         return np.stack([row[0] * x + row[1] * y + row[2] * z for row in self.rotation], axis=-1)
 
 
+def heading(yaw: float) -> tuple[float, float]:
+    """Cosine and sine of a heading (rad), rounded: last-digit differences between math libraries reach no pixel."""
+    return round(math.cos(yaw), 12), round(math.sin(yaw), 12)
+
+
 def view_of(camera: CameraSpec, ego: PlanarPose) -> View:
     """Where `camera` is and looks when the ego's box centre is at `ego`."""
-    # Rounded, so that a last-digit difference between two libraries of elementary functions reaches no pixel.
-    c, s = round(math.cos(ego.yaw), 12), round(math.sin(ego.yaw), 12)
+    c, s = heading(ego.yaw)
     position = (ego.x + c * camera.x - s * camera.y, ego.y + s * camera.x + c * camera.y, camera.z)
-    yaw, pitch = ego.yaw + math.radians(camera.yaw_deg), math.radians(camera.pitch_deg)
-    cy, sy = round(math.cos(yaw), 12), round(math.sin(yaw), 12)
-    cp, sp = round(math.cos(pitch), 12), round(math.sin(pitch), 12)
+    cy, sy = heading(ego.yaw + math.radians(camera.yaw_deg))
+    cp, sp = heading(math.radians(camera.pitch_deg))
     rotation = ((sy, -cy, 0.0), (sp * cy, sp * sy, -cp), (cp * cy, cp * sy, sp))
     return View(np.array(rotation), np.array(position))
 

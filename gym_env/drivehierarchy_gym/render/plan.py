@@ -10,16 +10,15 @@ from drivehierarchy_gym.render.instances import standing
 from drivehierarchy_gym.render.noise import ground_texture
 from drivehierarchy_gym.render.painter import Painter
 from drivehierarchy_gym.render.rasterizer import FOUR, Lens, new_samples
-from drivehierarchy_gym.render.shading import resolve_plan_piece
+from drivehierarchy_gym.render.shading import PLAN_BITS, resolve_plan_piece
 
 SCALE = 8
 """Pixels per metre of the map (the release's BEV, facts §3.6)."""
-PIECE = 64
-"""Side of a piece (m)."""
 _PIECES = 4
 """The map keeps 4 x 4 pieces; a new one takes the place of the one a multiple of four pieces away."""
-_PIECE_PX = PIECE * SCALE
-_MAP_PX = _PIECE_PX * _PIECES
+_PIECE_PX = (1 << PLAN_BITS) // _PIECES
+PIECE = _PIECE_PX // SCALE
+"""Side of a piece (m)."""
 REACH = PIECE * (_PIECES - 1) / 2
 """Pictures may look this far from their middle (m)."""
 _ALTITUDE = 10_000.0
@@ -39,7 +38,7 @@ class PlanMap:
         trees = painter.scenery.trees
         self._painter = painter
         self._trees = standing(trees.far_mesh, trees.place)
-        self.pixels = np.zeros((_MAP_PX, _MAP_PX), np.uint64)
+        self.pixels = np.zeros((1 << PLAN_BITS, 1 << PLAN_BITS), np.uint64)
         self._held: dict[tuple[int, int], tuple[int, int]] = {}
         self._samples = new_samples(_PIECE_PX, _PIECE_PX, FOUR)
 

@@ -86,7 +86,7 @@ def signal_head() -> MeshBuilder:
     b.face(board, (14, 15, 15))
     b.face(board[::-1], (14, 15, 15))
     for slot, z in ((Slot.RED, 0.30), (Slot.AMBER, 0.0), (Slot.GREEN, -0.30)):
-        lens = [(-0.10, 0.125 * c, z + 0.125 * s) for c, s in (turn(i, 10) for i in range(10))]
+        lens = [(-0.10, 0.14 * c, z + 0.14 * s) for c, s in (turn(i, 10) for i in range(10))]
         b.face(lens[::-1], WHITE, slot)
         b.face(
             [(-0.10, 0.15, z + 0.10), (-0.10, -0.15, z + 0.10), (-0.26, -0.13, z + 0.13), (-0.26, 0.13, z + 0.13)], case
@@ -147,7 +147,7 @@ def broadleaf(variant: int, *, detail: bool) -> MeshBuilder:
             lumps.append(((away * c, away * s, up), (size, size, size * 0.9)))
     for i, (centre, radii) in enumerate(lumps):
         tone = 0.88 + 0.24 * hash_unit(variant, i, 4)
-        colour = (int((70 + 16 * (variant % 3)) * tone), int((112 + 8 * (variant % 2)) * tone), int(46 * tone))
+        colour = (int((80 + 15 * (variant % 3)) * tone), int((126 + 8 * (variant % 2)) * tone), int(54 * tone))
         _lump(b, centre, radii, colour, variant * 16 + i, *((8, 6) if detail else (6, 4)))
     return b
 
@@ -161,7 +161,7 @@ def conifer(variant: int, *, detail: bool) -> MeshBuilder:
         ring = [(radius * c, radius * s, z0) for c, s in (turn(k, sides) for k in range(sides))]
         for k in range(sides):
             tone = 0.85 + 0.3 * hash_unit(variant, i, k)
-            colour = (int(44 * tone), int(84 * tone), int(50 * tone))
+            colour = (int(52 * tone), int(96 * tone), int(58 * tone))
             b.triangle(ring[k], ring[(k + 1) % sides], (0.0, 0.0, z1), colour)
         b.face(ring[::-1], (34, 60, 38))
     return b

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from drivehierarchy_gym.catalog import EGO_LENGTH, EGO_WIDTH
 from drivehierarchy_gym.render import plan
 from drivehierarchy_gym.render.bodies import place_bodies, signal_paint
-from drivehierarchy_gym.render.camera import CameraSpec, View, view_of
+from drivehierarchy_gym.render.camera import CameraSpec, View, heading, view_of
 from drivehierarchy_gym.render.instances import Instances, new_instances, standing
 from drivehierarchy_gym.render.lighting import light_scenery
 from drivehierarchy_gym.render.noise import ground_texture
@@ -136,15 +136,15 @@ class SceneRenderer:
             lighting.bare_ground,
             look.shadow,
             look.beams,
-            np.array([ego.x, ego.y, round(math.cos(ego.yaw), 12), round(math.sin(ego.yaw), 12)]),
+            np.array([ego.x, ego.y, *heading(ego.yaw)]),
             look.lit_windows,
         )
         if camera not in self._sky_maps:
             self._sky_maps[camera] = _sky_map(camera)
-        heading = (ego.yaw + math.radians(camera.yaw_deg)) / math.tau
+        turned = (ego.yaw + math.radians(camera.yaw_deg)) / math.tau
         resolve(
             samples, len(self._offsets), painter.triangles, lighting.walls, ground_texture(), lens, air,
-            self._sky, self._sky_maps[camera], math.floor(heading * SKY_COLUMNS + 0.5), image,
+            self._sky, self._sky_maps[camera], math.floor(turned * SKY_COLUMNS + 0.5), image,
         )  # fmt: skip
         if look.rain:
             draw_rain(image, math.floor(snapshot.time * _RAIN_STEPS_PER_SECOND + 0.5), _RAIN_STREAKS)
@@ -162,8 +162,7 @@ class SceneRenderer:
         heads = new_instances(len(self._scenery.heads))
         heads.mesh[:] = self._meshes[HEAD]
         for n, head in enumerate(self._scenery.heads):
-            c, s = round(math.cos(head.pose.yaw), 12), round(math.sin(head.pose.yaw), 12)
-            heads.place[n, :5] = (head.pose.x, head.pose.y, head.height, c, s)
+            heads.place[n, :5] = (head.pose.x, head.pose.y, head.height, *heading(head.pose.yaw))
         return heads
 
 
@@ -201,7 +200,8 @@ def _sky_map(camera: CameraSpec) -> NDArray[np.int32]:
     pitch = math.radians(camera.pitch_deg)
     ahead, up = math.cos(pitch) + math.sin(pitch) * y, math.sin(pitch) - math.cos(pitch) * y
     flat = np.sqrt(x * x + ahead * ahead)
-    row = np.floor(np.arctan2(up, flat) * ((SKY_ROWS - 1) / (math.pi / 2)))
-    column = np.floor(np.arctan2(-x, ahead) * (SKY_COLUMNS / math.tau))
+    # A hair more, so that angles on the border of two texels fall to the same side with every math library.
+    row = np.floor(np.arctan2(up, flat) * ((SKY_ROWS - 1) / (math.pi / 2)) + 1e-9)
+    column = np.floor(np.arctan2(-x, ahead) * (SKY_COLUMNS / math.tau) + 1e-9)
     texel = row * SKY_COLUMNS + column % SKY_COLUMNS
     return np.where(up > 0, texel, -1).astype(np.int32)

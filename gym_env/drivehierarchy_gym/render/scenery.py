@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,6 +12,7 @@ from drivehierarchy_gym.catalog import ACTOR_MODELS
 from drivehierarchy_gym.geometry import Pose
 from drivehierarchy_gym.render import buildings, props
 from drivehierarchy_gym.render.actor_meshes import EGO, actor_meshes
+from drivehierarchy_gym.render.camera import heading
 from drivehierarchy_gym.render.instances import Atlas, build_atlas
 from drivehierarchy_gym.render.mesh import Colour, Mesh, MeshBuilder, turn, unit_normals
 from drivehierarchy_gym.render.noise import hash_unit
@@ -197,7 +197,7 @@ def _posts(network: RoadNetwork) -> tuple[Fixtures, tuple[SignalHead, ...]]:
 
     def stand(name: str, pose: Pose, z: float = 0.0, across: float = 1.0, up: float = 1.0) -> None:
         mesh.append(first[name])
-        place.append((pose.x, pose.y, z, math.cos(pose.yaw), math.sin(pose.yaw), 1.0, across, up))
+        place.append((pose.x, pose.y, z, *heading(pose.yaw), 1.0, across, up))
 
     for post in signal_posts(network):
         stand(POLE, post.pole, up=HIGH_HEAD + 0.2 if post.arm else LOW_HEAD + 0.4)

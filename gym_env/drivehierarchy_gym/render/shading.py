@@ -51,6 +51,9 @@ class Walls(NamedTuple):
     seed: NDArray[np.uint32]
 
 
+PLAN_BITS = 11
+_PLAN_MASK = (1 << PLAN_BITS) - 1
+"""The map of `plan.PlanMap` has 2^11 pixels per side."""
 _LANE = 20
 """Bits between the colours in a pixel of the map: eight, and room to multiply all three at once."""
 
@@ -388,11 +391,8 @@ def resolve_plan(samples, used, triangles, plan, scale, view_x, view_y, right_x,
     colours = triangles.colour
     count = offsets.shape[0]
     step_u, step_v = np.int64(np.floor(right_x * 65536 + 0.5)), np.int64(np.floor(-right_y * 65536 + 0.5))
-    pixels, side_mask = plan.ravel(), plan.shape[0] - 1
-    bits = np.uint64(0)
-    while np.uint64(side_mask) >> bits > 0:
-        bits += np.uint64(1)
-    mask, unit = np.uint64(side_mask), np.uint64(1)
+    pixels = plan.ravel()
+    mask, unit, bits = np.uint64(_PLAN_MASK), np.uint64(1), np.uint64(PLAN_BITS)
     share, half = np.float32(1.0 / used), np.float32(0.5)
     dark = np.float32(1.0 - shadow_light)
     changed = np.empty(width, np.uint8)
@@ -403,7 +403,7 @@ def resolve_plan(samples, used, triangles, plan, scale, view_x, view_y, right_x,
         v0 = np.int64(np.floor((-view_y * scale - left * right_y + down * right_x - 0.5) * 65536))
         for column in range(width):
             u, v = u0 + column * step_u, v0 + column * step_v
-            i0, j0 = np.uint64((u >> 16) & side_mask), np.uint64((v >> 16) & side_mask)
+            i0, j0 = np.uint64((u >> 16) & _PLAN_MASK), np.uint64((v >> 16) & _PLAN_MASK)
             i1, j1 = (i0 + unit) & mask, (j0 + unit) & mask
             fu, fv = np.uint64((u >> 12) & 15), np.uint64((v >> 12) & 15)
             j0, j1 = j0 << bits, j1 << bits

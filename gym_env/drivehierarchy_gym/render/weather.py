@@ -92,7 +92,7 @@ def look_of(weather: Weather) -> Look:
     sun = _mix((1.0, 0.97, 0.90), (1.0, 0.72, 0.46), warm)
     sky_light = _mix((0.34, 0.35, 0.41), (0.95, 0.98, 1.04) if weather.sky == "clear" else (0.98, 0.98, 1.0), day)
     sky_light = _mix(sky_light, (0.98, 0.84, 0.82), dusk * 0.5)
-    ground_light = _mix((0.20, 0.20, 0.23), (0.60, 0.58, 0.55), day)
+    ground_light = _mix((0.20, 0.20, 0.23), (0.80, 0.78, 0.74), day)
     return Look(
         sun=tuple(sun_strength * c for c in sun),  # type: ignore[arg-type]
         sky_light=tuple(sky_strength * c for c in sky_light),  # type: ignore[arg-type]

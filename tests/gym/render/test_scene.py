@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from drivehierarchy_gym.catalog import ACTOR_MODELS, EGO_HEIGHT, EGO_LENGTH, EGO_WIDTH
+from drivehierarchy_gym.errors import UnknownNameError
 from drivehierarchy_gym.render.actor_meshes import EGO, actor_meshes, phase_of
 from drivehierarchy_gym.render.camera import (
     BEV,
@@ -197,6 +198,11 @@ def test_the_nearer_body_is_seen(renderer: SceneRenderer) -> None:
 def test_visible_pixels_counts_hidden_actors_as_zero() -> None:
     ids = np.array([[0, 0, 3], [-1, 1, 3]], np.int32)
     assert visible_pixels(ids, 4).tolist() == [1, 0, 2, 0]
+
+
+def test_an_unknown_model_is_named(renderer: SceneRenderer) -> None:
+    with pytest.raises(UnknownNameError, match=r"'x'.*'caar'; did you mean 'car'"):
+        renderer.render(SMALL, snapshot(replace(actor("car", 9, 0), id="x", model="caar")))
 
 
 def test_a_body_cut_by_the_near_plane_is_drawn(renderer: SceneRenderer) -> None:
