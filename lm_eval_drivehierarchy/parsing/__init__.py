@@ -17,6 +17,7 @@ from ..official import official_value, round_half_up
 from . import json_values
 from .box import read_box
 from .choice import CHOICE_KEYS, Options, read_choice
+from .declarations import ANSWER
 from .free_text import read_text
 from .numeric import read_json_numeric, read_numeric
 from .order import read_order
@@ -109,9 +110,9 @@ def _read(text: str, kind: AnswerKind, options: Sequence[str] | None, image_size
         return None
     for _ in range(_DEEPEST):
         declared = declared_by_markup(reply)
-        if declared is None:
+        if declared is None or ANSWER.search(reply, declared[1]):
             break
-        reply = declared
+        reply = declared[0]
     plain = plain_text(reply)
     if kind == "box":
         return read_box(plain, image_size)

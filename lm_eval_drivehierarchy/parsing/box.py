@@ -44,6 +44,7 @@ _PAIR = rf"\( ?({_PLAIN})(?: ?px)? ?[,;] ?({_PLAIN})(?: ?px)? ?\)"
 _BETWEEN_PAIRS = r" ?(?:[,;:→–—-]|->|to|and|and the)? ?(?:[a-z -]{1,40}(?:at|is|:|=)? ?)?"
 _TWO_PAIRS = re.compile(_PAIR + _BETWEEN_PAIRS + _PAIR, re.IGNORECASE)
 _TWO_SQUARES = re.compile((_PAIR + _BETWEEN_PAIRS + _PAIR).replace(r"\(", r"\[").replace(r"\)", r"\]"), re.IGNORECASE)
+_SQUARE, _ROUND = re.compile(r"\[[^\[\]]*\]"), re.compile(_PAIR, re.IGNORECASE)
 _ELLIPSIS = "..."
 
 
@@ -133,7 +134,16 @@ def _only(boxes: list[Box]) -> Box | None:
 
 
 def _boxes(text: str, image_size: ImageSize | None) -> list[Box] | None:
-    """Every box in a passage, the most explicit notation that occurs; None when the passage is broken or a template."""
+    """Every box in a passage; None when the passage is broken or a template."""
+    rows_first = _ROWS_FIRST.search(text) is not None
+    boxes = _written(_ROWS_FIRST.sub(" ", text) if rows_first else text, image_size)
+    if boxes is None or not rows_first:
+        return boxes
+    return [[left, top, right, bottom] for top, left, bottom, right in boxes]
+
+
+def _written(text: str, image_size: ImageSize | None) -> list[Box] | None:
+    """The boxes in the most explicit notation that occurs."""
     values = [value for value in json_values.values_in(text) if isinstance(value, dict)]
     boxes = [box for box in (read_json_box(value, image_size) for value in values) if box]
     if boxes:
@@ -143,14 +153,10 @@ def _boxes(text: str, image_size: ImageSize | None) -> list[Box] | None:
     boxes = [ordered_corners(box) for box in packed if box is not None]
     if boxes:
         return boxes
-    for pattern in (_TWO_SQUARES, _TWO_PAIRS):
-        boxes = [ordered_corners([float(number) for number in match.groups()]) for match in pattern.finditer(text)]
+    for two, one in ((_TWO_SQUARES, _SQUARE), (_TWO_PAIRS, _ROUND)):
+        boxes = [ordered_corners([float(number) for number in match.groups()]) for match in two.finditer(text)]
         if boxes:
-            return (
-                boxes
-                if len(re.findall(_PAIR if pattern is _TWO_PAIRS else r"\[[^\[\]]*\]", text)) == 2 * len(boxes)
-                else None
-            )
+            return boxes if len(one.findall(text)) == 2 * len(boxes) else None
     named = _named_corners(text)
     if named is not None:
         return [named]
@@ -200,24 +206,29 @@ def _named_corners(text: str) -> list[float] | None:
     return None
 
 
+_ROWS_FIRST = re.compile(
+    r"[\[(]? ?y(?:_?min|1) ?, ?x(?:_?min|1) ?, ?y(?:_?max|2) ?, ?x(?:_?max|2) ?[\])]?", re.IGNORECASE
+)
+"""Announces (y1, x1, y2, x2); anything else is read in the order that was asked for."""
 _LOOSE_WORDS = re.compile(
     r"\b(?:the|bounding|box|bbox|bbox_?2d|box_?2d|is|are|at|located|coordinates?|answer|final|pixels?|px|in|to|and|from|object|approximately|about|around)\b|"
     r"\bx ?[12]|\by ?[12]|\b[xy][_ ]?(?:min|max)",
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"[0-9][-–—]|[0-9] [-–—] [0-9]")
-_LOOSE_REST = re.compile(r"[\s,;:.\"'()<>\[\]→=–—-]*")
+_LOOSE_REST = re.compile(r"[\s,;:.\"'()<>\[\]{}/|→=–—-]*")
 
 
 def _loose(text: str, image_size: ImageSize | None) -> list[float] | None:
     """Four bare numbers in a passage that holds hardly a word: "100, 200, 300, 400"."""
     if len(text) > 400 or _RANGE.search(text):
         return None
-    packed = _packed(text.strip(" \n.:()[]<>\"'"), image_size)
+    words = _LOOSE_WORDS.sub(" ", text)
+    packed = _packed(words.strip(" \n.,:;=()[]{}<>/|\"'"), image_size)
     if packed is not None:
         return packed
-    numbers = [match[0] for match in _NUMBER.finditer(_LOOSE_WORDS.sub(" ", text))]
-    if not _LOOSE_REST.fullmatch(_NUMBER.sub("", _LOOSE_WORDS.sub(" ", text))):
+    numbers = [match[0] for match in _NUMBER.finditer(words)]
+    if not _LOOSE_REST.fullmatch(_NUMBER.sub("", words)):
         return None
     values = [read_number(number.rstrip(",.")) for number in numbers]
     found = [value for value in values if value is not None and math.isfinite(value)]

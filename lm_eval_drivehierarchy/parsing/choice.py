@@ -57,11 +57,12 @@ _HEDGE: Final = "?"
 
 _ANSWER = re.compile(
     r"(?:\b(?:(?:final|correct|right|best|most likely|most appropriate|predicted|chosen|selected) ){0,2}"
-    r"(?:answer|ans|option|choice|response|prediction|output|result|solution|conclusion|selection)\b[^\n.:=?!→]{0,60}?"
-    r"(?:\b(?:is|would be|should be|must be|will be)\b|:|=+>?|→|-+>)"
+    r"(?:answer|ans|(?:option|choice|letter)(?! [\"'(\[]?[A-Z]\b)|response|prediction|output|result|solution|"
+    r"conclusion|selection)\b"
+    r"[^\n.:=?!→]{0,60}?(?:\b(?:is|would be|should be|must be|will be)\b|:|=+>?|→|-+>)"
     r"|\b(?:i|we)(?:'d| would| will|'ll)? (?:choose|select|pick|go with|answer|opt for)\b"
     r"|\b(?:choose|select|pick|answer with|go with|opt for)(?= (?:option |choice |letter )?[\"'(\[]?[A-Z]\b)"
-    r"|\banswer(?= ?[(\[\"']?[A-Z](?![\w'])))",
+    r"|\banswer(?= ?[(\[\"']?[A-Z](?![\w']))|答案(?: ?(?:是|为|:))?)",
     re.IGNORECASE,
 )
 _LETTER = re.compile(r"(?<![\w'])(?:[A-Za-z])(?![\w'])")
@@ -96,9 +97,12 @@ _WORDS_BEFORE = re.compile(
 _NOUN_BEFORE = re.compile(rf"\b{_NOUN}s? ?[:=]? ?[\"'(\[]?$", re.I)
 _ARTICLE_FOLLOWS = re.compile(r" [a-z]")
 _VERB_FOLLOWS = re.compile(r" (?:is|was|and|or|because|since|as|are|seems|would|cannot|can|nor|but|if|with)\b")
-_ENDS = re.compile(r" ?(?:$|[\n.,;:!)\]\"'—–/&|]|-(?!\w))")
+_ENDS = re.compile(r" ?(?:$|[\n.,;:!()\]\"'—–/&|]|-(?!\w))")
 _TITLED = re.compile(rf"^[\"'(\[]*(?:{_NOUN} [\"'(\[]*)?([A-Za-z])(?![\w'])", re.I)
-_JOINED = re.compile(r"[\"')\].:]{0,2} ?(?:,|/|&|\||\bor\b|\band\b) ?(?:option |choice )?[\"'(\[]?([A-Z])(?![\w'])")
+_JOINED = re.compile(
+    r"[\"')\].:]{0,2} ?(?:,|/|&|\||\bor\b|\band\b) ?(?:maybe |perhaps |possibly |also |even )?"
+    r"(?:option |choice )?[\"'(\[]?([A-Z])(?![\w'])"
+)
 _ENUMERATED = re.compile(r"^[\"'(\[]*([A-Z])[)\].:]", re.M)
 _NONE_OF = re.compile(
     r"\b(?:none of (?:the|these|them|above)|all of the above|no option|neither option|no correct)\b", re.I
@@ -222,10 +226,8 @@ class _Reader:
         if _DENIED_AFTER.match(rest):
             return None
         if not _ENDS.match(rest):
-            article = letter in "aAI" and not _VERB_FOLLOWS.match(rest) and not self._words_follow(letter, rest)
-            if (article and not titled) or not (letter.isupper() or titled):
-                return None
-            if not (_VERB_FOLLOWS.match(rest) or self._words_follow(letter, rest) or titled):
+            predicate = _VERB_FOLLOWS.match(rest) is not None or self._words_follow(letter, rest)
+            if not (predicate or (titled and letter not in "aAI")) or (letter in "ai" and not titled):
                 return None
         elif letter.islower() and letter != passage.strip(" \"'()[]{}.:\n") and not re.match(r"[)\].:]", rest):
             return None

@@ -28,7 +28,7 @@ _ANSWER_NOUN: Final = (
 )
 
 ANSWER: Final = re.compile(
-    rf"(?:{_ANSWER_NOUN})[^\n.:=?!→]{{0,60}}?{_LEADS_TO}|\b(?:final )?answer(?= ?[-+.]?\d)",
+    rf"(?:{_ANSWER_NOUN})[^\n.:=?!→]{{0,60}}?{_LEADS_TO}|\b(?:final )?answer(?= ?[-+.]?\d)|答案(?: ?(?:是|为|:))?",
     re.IGNORECASE,
 )
 """Words that announce the answer."""
@@ -38,7 +38,8 @@ ANSWER_LINE: Final = re.compile(r"^(?:a|ans) ?:", re.IGNORECASE | re.MULTILINE)
 
 CORRECTION: Final = re.compile(
     r"\b(?:actually|correction|wait|on second thought|re-?count(?:ing)?|re-?check(?:ing)?|scratch that|i mean|"
-    r"or rather|sorry|i was wrong)\b",
+    r"or rather|sorry|i was wrong)\b|"
+    r"\b(?:thought|initially|at first|first glance|seem(?:s|ed)?|appear(?:s|ed)?|looks? like)\b[^.!?\n]{0,80}?\bbut\b",
     re.IGNORECASE,
 )
 """Words that take back what was said before."""

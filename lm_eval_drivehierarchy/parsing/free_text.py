@@ -35,7 +35,7 @@ def _unwrapped(reply: str) -> str | None:
     if answer is None:
         return None
     declared = declared_by_markup(answer)
-    answer = (answer if declared is None else declared).strip()
+    answer = (answer if declared is None else declared[0]).strip()
     fenced = _FENCED.fullmatch(answer)
     answer = _in_json(fenced[1] if fenced else answer)
     later = [match.end() for match in _LATER_ANNOUNCEMENT.finditer(answer)]

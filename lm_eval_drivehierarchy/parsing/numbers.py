@@ -85,6 +85,17 @@ _TENS: Final = {
 _SCALES: Final = {"thousand": 1000, "million": 1_000_000}
 _NUMERAL_SCALES: Final = {"hundred": 100, "dozen": 12} | _SCALES
 
+_DETERMINERS: Final = frozenset(
+    (
+        "the", "this", "that", "each", "every", "no", "any", "another", "which", "other", "last", "first", "next",
+        "nearest", "closest", "red", "white", "black", "blue", "same", "correct", "right", "left",
+    )
+)  # fmt: skip
+_AFTER_A_PRONOUN: Final = frozenset(
+    ("of", "another", "by", "way", "can", "should", "could", "might", "would", "moment", "time", "glance", "after")
+)
+"""Words before and after a "one" that is no number: "the one", "one of them", "one by one", "at one moment"."""
+
 _TOKEN = re.compile(
     r"(?P<number>[-+]?\.?[0-9][0-9.,'_]*(?:e[-+]?[0-9]+)?)|(?P<word>[^\W\d_²³¹⁰-⁹]+(?:'[^\W\d_]+)*)|(?P<line>\n)|(?P<sign>[^\s])",
     re.IGNORECASE,
@@ -140,7 +151,8 @@ class Quantity:
     """One number in a text.
 
     `start` and `end` are offsets, unit included. `value` is in metres for unit "length"; None when the number is
-    malformed. `hedged`: a bound, a range, a fraction or an alternative, so not an answer. `aside`: in round brackets.
+    malformed. `hedged`: a bound, a range, a fraction or an alternative, so not an answer; `bound` tells which side a
+    bound leaves open, "above" or "below". `aside`: in round brackets.
     `operand`: a term of a sum. `decimal_comma`: written with a comma that might as well separate two numbers.
     """
 
@@ -149,6 +161,7 @@ class Quantity:
     value: float | None
     unit: Unit = ""
     hedged: bool = False
+    bound: Literal["", "above", "below"] = ""
     aside: bool = False
     operand: bool = False
     decimal_comma: bool = False
@@ -315,13 +328,7 @@ class _Scanner:
     def _pronoun(self, index: int) -> bool:
         """True when "one" stands for a thing: "the one", "no one", "one of them"."""
         before, after = self.at(index - 1).text, self.at(index + 1).text
-        determiners = (
-            "the", "this", "that", "each", "every", "no", "any", "another", "which", "other", "last", "first", "next",
-            "nearest", "closest", "red", "white", "black", "blue", "same", "correct", "right", "left",
-        )  # fmt: skip
-        if before in determiners:
-            return True
-        return after == "of" or after in ("another", "by", "way", "can", "should", "could", "might", "would")
+        return before in _DETERMINERS or after in _AFTER_A_PRONOUN
 
     # parts
 
@@ -335,19 +342,21 @@ class _Scanner:
         if measured is None or self._named(index) or self._clock_or_resolution(index, end) or self._part_of(index, end):
             return None
         unit, factor, following = measured
+        bound = self._bound(index, following)
         return Quantity(
             start=self.tokens[index].start,
             end=self.tokens[following - 1].end,
             value=None if value is None else value * factor,
             unit=unit,
-            hedged=after_hyphen or self._hedged(index, following),
+            hedged=after_hyphen or bool(bound) or self._hedged(index, following),
+            bound=bound,
             aside=self.tokens[index].depth > 0,
             operand=self._operand(index, end),
             decimal_comma=decimal_comma,
         )
 
     def _unit(self, index: int, end: int) -> tuple[Unit, float, int] | None:
-        """(unit, its metres, the token after it) of the number in [index, end); None for a quantity that is no length."""
+        """(unit, its metres, token after it) of the number in [index, end); None for a quantity that is no length."""
         before, after, later = self.at(index - 1), self.at(end), self.at(end + 1)
         attached = self.adjacent(end)
         compound = after.text == "-" and attached and self.adjacent(end + 1) and later.kind == "word"
@@ -407,52 +416,58 @@ class _Scanner:
         )
 
     def _hedged(self, index: int, following: int) -> bool:
-        """True when the number before token `following` is a bound, an end of a range, or one of several."""
-        after, later = self.at(following), self.at(following + 1)
+        """True when the number before token `following` is an end of a range, or one of several."""
+        after, before, earlier = self.at(following), self.at(index - 1), self.at(index - 2)
         if after.kind == "number" and after.text[0] == "-":
             return True
-        joined = after.text in _JOINS or (after.text == "and" and self.at(index - 1).text == "between")
+        joined = after.text in _JOINS or (after.text == "and" and before.text == "between")
         if joined and self._is_number(following + 1):
             return True
-        if after.text in ("+", "plus", "minus") and not self._is_number(following + 1):
-            return True
-        if after.text == "or" and later.text in ("more", "less", "fewer", "above", "higher", "greater"):
-            return True
-        if after.text == "and" and later.text in ("above", "up", "over", "more"):
-            return True
-        return self._bounded_before(index)
+        # "10 m to 15 m": a unit may stand between.
+        unit = earlier.text in METRES_PER_UNIT
+        if before.text in _JOINS:
+            return self._is_number(index - 2) or (unit and self.at(index - 3).kind == "number")
+        if before.text == "and":
+            return self.at(index - 3).text == "between" or (unit and self.at(index - 4).text == "between")
+        return before.text == "between"
+
+    def _bound(self, index: int, following: int) -> Literal["", "above", "below"]:
+        """The side that "at least 5" or "5 or more" leaves open; "" for a number that is no bound."""
+        after, later = self.at(following).text, self.at(following + 1).text
+        before, earlier = self.at(index - 1).text, self.at(index - 2).text
+        if after in ("+", "plus", "minus") and not self._is_number(following + 1):
+            return "below" if after == "minus" else "above"
+        if (after in ("or", "and") and later in _MORE) or (after == "at" and later == "least"):
+            return "above"
+        if (after == "or" and later in ("less", "fewer", "below")) or (after == "at" and later == "most"):
+            return "below"
+        # "=>" and "->" point at the answer.
+        if before == ">" and earlier in ("=", "-"):
+            return ""
+        if before == "=" and earlier in ("<", ">"):
+            return "above" if earlier == ">" else "below"
+        if before == "than":
+            return "above" if earlier in _MORE else "below" if earlier in ("less", "fewer", "closer", "nearer") else ""
+        if before in ("least", "most") and earlier == "at":
+            return "above" if before == "least" else "below"
+        if before == "to" and earlier == "up":
+            return "below"
+        return _BOUNDS.get(before, "")
 
     def _is_number(self, index: int) -> bool:
         token = self.at(index)
         return token.kind == "number" or token.text in _SMALL or token.text in _TENS
 
-    def _bounded_before(self, index: int) -> bool:
-        before, earlier, third = (self.at(index - steps) for steps in (1, 2, 3))
-        if before.text in _JOINS:
-            # "10 m to 15 m": the unit stands between.
-            first = self._is_number(index - 2) or (earlier.text in METRES_PER_UNIT and third.kind == "number")
-            return first or (before.text == "to" and earlier.text == "up")
-        if before.text in _BOUNDS:
-            # "=>" and "->" point at the answer.
-            return not (before.text == ">" and earlier.text in ("=", "-"))
-        if before.text == "=" and earlier.text in ("<", ">"):
-            return True
-        if before.text == "than":
-            return earlier.text in ("more", "less", "fewer", "greater", "farther", "further", "larger")
-        if before.text in ("least", "most"):
-            return earlier.text == "at"
-        if before.text == "and":
-            unit = earlier.text in METRES_PER_UNIT
-            return third.text == "between" or (unit and self.at(index - 4).text == "between")
-        return False
-
 
 _JOINS: Final = ("-", "–", "—", "‒", "―", "~", "/", "to", "through", "or")
 """What stands between the ends of a range, or between two answers."""
-_BOUNDS: Final = (
-    "<", ">", "≤", "≥", "over", "under", "above", "below", "exceeding", "beyond", "within", "between", "minimum",
-    "maximum",
-)  # fmt: skip
+_MORE: Final = ("more", "above", "up", "over", "higher", "greater", "farther", "further", "larger", "beyond")
+_BOUNDS: Final[dict[str, Literal["above", "below"]]] = {
+    ">": "above", "≥": "above", "over": "above", "above": "above", "exceeding": "above", "exceeds": "above",
+    "beyond": "above", "minimum": "above",
+    "<": "below", "≤": "below", "under": "below", "below": "below", "within": "below", "maximum": "below",
+}  # fmt: skip
+"""Word before a number -> the side that it leaves open."""
 _NOTHING = _Token("", "", -1, -1, 0)
 
 
@@ -503,13 +518,15 @@ _BETWEEN_PARTS = re.compile(r"\s?(?:,|and)?\s?")
 _BETWEEN_ENDS = re.compile(r"\s?(?:[-–—~/]|to|through|and|or)?\s?", re.IGNORECASE)
 
 
-_NAMES_A_RANGE = re.compile(r"\W{0,3}(?:range|bucket|zone|interval|band|category)\b", re.IGNORECASE)
+_NAMES_A_RANGE = re.compile(
+    r"\W{0,3}(?:range|bucket|zone|interval|band|category|limit|threshold|radius)\b", re.IGNORECASE
+)
 
 
 def _joined(found: list[Quantity], text: str) -> list[Quantity]:
     """Lengths in two parts made one ("5 feet 10 inches"), and both ends of a range of the same unit ("20-50 m").
 
-    A range that only names a class ("in the 20-50 m range") is left out.
+    Lengths that only name a class ("in the 20-50 m range", "the 20 m limit") are left out.
     """
     joined: list[Quantity] = []
     for quantity in found:
@@ -518,8 +535,9 @@ def _joined(found: list[Quantity], text: str) -> list[Quantity]:
             between = text[last.end : quantity.start]
             if len(between) <= 10 and _BETWEEN_ENDS.fullmatch(between):
                 last = joined[-1] = replace(last, unit="length")
-        if last is not None and last.hedged and quantity.hedged and _NAMES_A_RANGE.match(text, quantity.end):
-            joined.pop()
+        if quantity.unit == "length" and _NAMES_A_RANGE.match(text, quantity.end):
+            if last is not None and last.hedged and quantity.hedged:
+                joined.pop()
             continue
         if (
             last is not None

@@ -32,6 +32,10 @@ _TOTAL = re.compile(
     re.I,
 )
 _IN_TOTAL = re.compile(r"\b(?:in total|in all|altogether|all together|overall|total)\b", re.I)
+_IS_THE_ANSWER = re.compile(
+    r"\bis (?:the|my) (?:final |correct |best |right |total )?(?:answer|total|count|number|estimate|result|distance)\b",
+    re.I,
+)
 _COUNT_WORDS = re.compile(r"\b(?:number|count|quantity|amount)\b[^\n.:=?!→]{0,60}?(?:\b(?:is|are|be)\b|:|=|→|->)", re.I)
 _DISTANCE_WORDS = re.compile(
     r"\b(?:distance|range|depth|separation)\b[^\n.:=?!→≈]{0,80}?"
@@ -100,13 +104,21 @@ class _Reader:
                 return None if isinstance(verdict, str) else verdict
         return None
 
+    def _candidates(self, start: int, end: int) -> list[Quantity]:
+        """Numbers of a passage that can answer: counts, or lengths and failing those bare numbers."""
+        inside = self._inside(start, end)
+        bare = [q for q in inside if q.unit == ""]
+        if self.kind == "count":
+            return bare
+        return [q for q in inside if q.unit == "length"] or [q for q in bare if not _COUNTS.match(self.text, q.end)]
+
     # passages, the most explicit first
 
     def _declared(self) -> float | str | None:
         answers = declarations.spans(self.text, ANSWER) + declarations.spans(self.text, ANSWER_LINE)
         corrections = declarations.spans(self.text, CORRECTION)
         totals = declarations.spans(self.text, _TOTAL) if self.kind == "count" else []
-        afterthoughts = self._in_total() if self.kind == "count" else []
+        afterthoughts = self._before(_IS_THE_ANSWER) + (self._before(_IN_TOTAL) if self.kind == "count" else [])
         for span in declarations.last_first(answers, corrections, totals, afterthoughts):
             verdict = self._verdict(span)
             if span in totals and verdict == _HEDGE:
@@ -117,14 +129,14 @@ class _Reader:
                 return verdict
         return None
 
-    def _in_total(self) -> list[Span]:
-        """Numbers just before "in total", and failing that the rest of the sentence."""
+    def _before(self, marker_words: re.Pattern[str]) -> list[Span]:
+        """Numbers just before words like "in total", and failing that the rest of the sentence."""
         spans = []
         parts = sentences(self.text)
         starts = [start for start, _ in parts]
-        for marker in collections.deque(_IN_TOTAL.finditer(self.text), maxlen=64):
+        for marker in collections.deque(marker_words.finditer(self.text), maxlen=64):
             start, end = parts[bisect.bisect_right(starts, marker.start()) - 1]
-            before = [q for q in self._inside(max(start, marker.start() - 80), marker.start()) if q.unit == ""]
+            before = self._candidates(max(start, marker.start() - 80), marker.start())
             if not before:
                 spans.append(Span(marker.start(), marker.end(), end))
             elif marker.start() - before[-1].end <= 40 and not before[-1].operand:
@@ -184,16 +196,12 @@ class _Reader:
 
     def _verdict(self, span: Span) -> float | str | None:
         """The one answer in a passage; `_HEDGE` when it has several, or a bound; None when it has none."""
-        inside = self._inside(span.start, span.end)
-        if self.kind == "count":
-            candidates = [q for q in inside if q.unit == ""]
-        else:
-            candidates = [q for q in inside if q.unit == "length"]
-            candidates = candidates or [q for q in inside if q.unit == "" and not _COUNTS.match(self.text, q.end)]
+        candidates = self._candidates(span.start, span.end)
         candidates = [q for q in candidates if not q.aside] or candidates
         if not candidates:
             none = self.kind == "count" and _NONE.search(self.text, span.start, span.end)
-            return 0.0 if none and not inside else None
+            return 0.0 if none and not self._inside(span.start, span.end) else None
+        candidates = _without_remarks(candidates)
         if any(q.hedged or q.value is None for q in candidates):
             return _HEDGE
         if self.kind == "count" and any(q.decimal_comma for q in candidates):
@@ -220,3 +228,18 @@ class _Reader:
         units = {self.text[q.start : q.end].lower().rstrip("s.")[-2:] for q in candidates}
         same = all(math.isclose(value, values[0], rel_tol=0.03) for value in values)
         return values[0] if same and len(units) == len(values) and candidates[0].unit else _HEDGE
+
+
+def _without_remarks(candidates: list[Quantity]) -> list[Quantity]:
+    """Bounds that follow a definite number and agree with it say nothing new: "12 m away, less than 20 m"."""
+    definite = [q for q in candidates if not q.hedged and q.value is not None]
+    if len({q.value for q in definite}) != 1:
+        return candidates
+    first = definite[0]
+
+    def agrees(q: Quantity) -> bool:
+        if not q.bound or q.value is None or first.value is None or q.start < first.start:
+            return False
+        return first.value >= q.value if q.bound == "above" else first.value <= q.value
+
+    return [q for q in candidates if not agrees(q)]

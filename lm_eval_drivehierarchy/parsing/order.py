@@ -36,11 +36,24 @@ _WORDS_BETWEEN: Final = frozenset(
     )
 )  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
+_ORDINALS: Final = {
+    "first": 1,
+    "second": 2,
+    "third": 3,
+    "fourth": 4,
+    "fifth": 5,
+    "last": -1,
+    "earliest": 1,
+    "latest": -1,
+}
+_POSITION = rf"(?P<position>[1-9](?:st|nd|rd|th)?|{'|'.join(_ORDINALS)})"
 _NUMBERED_AFTER = re.compile(
-    r"\s?(?:[:=→#(-]|->|is|at|position|in position|comes)*\s?(?:number |no\.? |position |#)?([1-9])(?:st|nd|rd|th)?\b"
+    r"\s?(?:[:=→#(-]|->|is|at|position|in position|comes|should be|the|\s)*\s?"
+    rf"(?:number |no\.? |position |#)?{_POSITION}\b",
+    re.I,
 )
 _NUMBERED_BEFORE = re.compile(
-    r"(?:^|[\s,;(])([1-9])(?:st|nd|rd|th)?[.):=]?\s?(?:[-:=→]|->)?\s?(?:image |frame )?[\"'(\[]*$", re.I
+    rf"(?:^|[\s,;(]){_POSITION}[.):=]?\s?(?:[-:=→]|->|is|comes|,)?\s?(?:the )?(?:image |frame )?[\"'(\[]*$", re.I
 )
 _BACKWARDS: Final = re.compile(r"←|<-|\bafter\b(?! that)")
 _TITLE = r"(?:image|frame|photo|picture|option|label|img|view)[ _-]?"
@@ -191,21 +204,33 @@ def _arranged(
     text: str, mentions: list[tuple[re.Match[str], str]], gaps: list[str], known: list[str] | None
 ) -> list[str] | None:
     order = [label for _, label in mentions]
+    count = len(order)
+    before = [_position(_NUMBERED_BEFORE.search(text[: match.start()][-24:]), count) for match, _ in mentions]
+    after = [_position(_NUMBERED_AFTER.match(text[match.end() : match.end() + 40]), count) for match, _ in mentions]
+    for positions in (before, after):
+        if None not in positions:
+            ranked = [(position or 0, label) for position, label in zip(positions, order, strict=True)]
+            return _by_position(ranked, known)
     between = " ".join(gaps[1:-1])
-    before = [_NUMBERED_BEFORE.search(text[: match.start()][-20:]) for match, _ in mentions]
-    after = [_NUMBERED_AFTER.match(text, match.end()) for match, _ in mentions]
-    if all(before):
-        return _by_position(
-            [(int(match[1]), label) for match, label in zip(before, order, strict=True) if match], known
-        )
-    if all(after):
-        return _by_position([(int(match[1]), label) for match, label in zip(after, order, strict=True) if match], known)
     if re.search(r"[0-9]", between):
+        return None
+    # "B is last, C is first": with positions for some labels only, they must agree with the order of mention.
+    stated = after if sum(map(bool, after)) > sum(map(bool, before)) else before
+    if any(position not in (None, place) for place, position in enumerate(stated, start=1)):
         return None
     if _BACKWARDS.search(between):
         arrows = [bool(_BACKWARDS.search(gap)) for gap in gaps[1:-1]]
         return _complete(order[::-1], known) if all(arrows) else None
     return _complete(order, known)
+
+
+def _position(match: re.Match[str] | None, count: int) -> int | None:
+    """Place that a number or an ordinal next to a label gives it; "last" is `count`."""
+    if match is None:
+        return None
+    word = match["position"].lower()
+    place = _ORDINALS.get(word) or int(word[0])
+    return count if place < 0 else place
 
 
 def _mentions(text: str, known: list[str] | None) -> list[tuple[re.Match[str], str]]:

@@ -48,19 +48,19 @@ _TAGGED = re.compile(
 )
 
 
-def declared_by_markup(reply: str) -> str | None:
-    r"""Content of the last answer in \boxed{}, <answer></answer> or the like; None when there is none.
+def declared_by_markup(reply: str) -> tuple[str, int] | None:
+    r"""Content and end of the last answer in \boxed{}, <answer></answer> or the like; None when there is none.
 
     An answer tag that never ends reaches to the end of the reply: the end of the turn cut it.
     """
-    last: str | None = None
+    last: tuple[str, int] | None = None
     position = 0
     while (tag := _TAGGED.search(reply, position)) is not None:
         start = tag.end()
         end = _closing_brace(reply, start) if tag["brace"] else _closing_tag(reply, tag)
         if end is None:
             end = len(reply)
-        last = reply[start:end]
+        last = reply[start:end], end
         position = max(end, start)
     return last
 

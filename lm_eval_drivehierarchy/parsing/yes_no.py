@@ -44,7 +44,7 @@ _WHOLE: Final = {
 }  # fmt: skip
 _IDIOM = re.compile(
     r"\bno (?:doubt|matter|longer|problem|question)\b|\bnot only\b|"
-    r"\byes[ -]?(?:/|or)[ -]?no (?:question|answer|format)\b",
+    r"\byes[ -]?(?:/|or)[ -]?no (?:question|answer|format)\b|\byes ?/ ?no ?:",
     re.I,
 )
 _DOUBT = re.compile(
@@ -108,9 +108,9 @@ def _alone(text: str, line: Span) -> str | None:
 
 def _judged(text: str, *, strict: bool = False) -> str | None:
     """Verdict on a passage: yes, no, a hedge, or None when it does not say. `strict` takes only the words."""
+    text = _IDIOM.sub(" ", text)
     if _BOTH.search(text):
         return _HEDGE
-    text = _IDIOM.sub(" ", text)
     said = {"yes" if match["yes"] else "no" for match in _SAID.finditer(text)}
     leading = _SAID.match(text.lstrip(" \n\"'([{"))
     if len(said) == 2:

@@ -64,6 +64,14 @@ RECOVERED = [
     "First C, then A, finally B.",
     "First C, followed by A, and then B.",
     "C first, then A, and B last.",
+    "C comes first, A comes second and B comes last",
+    "C is first, A is second, and B is third.",
+    "B is last, C is first, A is second.",
+    "A second, C first, B third",
+    "1 - C, 2 - A, 3 - B",
+    "First: C; Second: A; Third: B",
+    "Image C (first), Image A (second), Image B (third)",
+    "The order is C, then A and then B",
     "First is C, second is A, and third is B.",
     "c, a, b",
     "[c, a, b]",
@@ -176,6 +184,9 @@ UNPARSEABLE = [
     "A car, a bus and a cyclist",
     "NaN",
     "C → A ← B",
+    "B is last, C, A",
+    "The images above are, in the order in which they are shown: image A, image B, image C.",
+    "Labels: A, B, C.",
 ]
 
 

@@ -85,6 +85,12 @@ YES = [
     "1. Yes",
     "~~No~~ Yes",
     "yes, yes, yes",
+    "Yes/No: Yes",
+    "Answer (yes/no): yes",
+    "It's a yes.",
+    "yes (90%)",
+    "No doubt, there is a pedestrian.",
+    "答案：yes",
     "Yes\n\nYes",
 ]
 
@@ -134,6 +140,8 @@ NO = [
     '{"answer": false}',
     '{"present": false}',
     "Is there any Pedestrian visible in CAM_FRONT? No.",
+    "That would be a no.",
+    "yes/no: no",
     "no\n\nExplanation: the road is empty.",
     "The road is empty. Therefore, no.",
 ]
