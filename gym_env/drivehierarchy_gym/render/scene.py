@@ -66,7 +66,12 @@ class SceneRenderer:
         self._heads = self._place_heads()
 
     def render(self, camera: CameraSpec, snapshot: Snapshot) -> NDArray[np.uint8]:
-        """Picture through `camera`, uint8 (height, width, 3) RGB."""
+        """Picture through `camera`, uint8 (height, width, 3) RGB.
+
+        Raises:
+            ValueError: the camera is not above the ground.
+            UnknownNameError: an actor's model is not in the catalogue.
+        """
         return self._picture(camera, snapshot, self._offsets)[0]
 
     def render_ids(self, camera: CameraSpec, snapshot: Snapshot) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
@@ -82,6 +87,8 @@ class SceneRenderer:
     def _picture(
         self, camera: CameraSpec, snapshot: Snapshot, offsets: tuple[tuple[int, int], ...]
     ) -> tuple[NDArray[np.uint8], Samples]:
+        if camera.z <= 0:
+            raise ValueError(f"camera {camera.name!r}: z is {camera.z} m; a camera stands above the ground")
         key = (camera.width, camera.height, offsets)
         if key not in self._buffers:
             self._buffers[key] = new_samples(*key)

@@ -205,6 +205,11 @@ def test_an_unknown_model_is_named(renderer: SceneRenderer) -> None:
         renderer.render(SMALL, snapshot(replace(actor("car", 9, 0), id="x", model="caar")))
 
 
+def test_a_camera_in_the_ground_is_refused(renderer: SceneRenderer) -> None:
+    with pytest.raises(ValueError, match=r"'front': z is -0.1 m"):
+        renderer.render(replace(FRONT, z=-0.1), snapshot())
+
+
 def test_a_body_cut_by_the_near_plane_is_drawn(renderer: SceneRenderer) -> None:
     """A bus alongside, half of it behind the camera: its flank reaches the left border of the image."""
     _, ids = renderer.render_ids(FRONT, snapshot(actor("bus", 1.5, 2.6)))
