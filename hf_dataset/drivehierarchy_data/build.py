@@ -35,6 +35,7 @@ from .errors import DataError, EditionNotFoundError
 from .gates import GateReport, check_edition
 from .images import EncodedImage
 from .items import SPLITS, Split
+from .scene import Clip
 from .selection import Candidate, Plan, compose, select, thin_out
 from .shards import has_recipe, write_shard
 from .sizes import SIZES, Size, SizeName
@@ -63,16 +64,27 @@ class _Job:
     width: int
     target: Path
     stamp: str
+    clip_of: ClipMaker
 
 
+ClipMaker = Callable[[DriveRecipe, int], Clip | None]
+"""A module-level function: recipe and width of the images -> clip, None for a drive that ended too early."""
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and of how much."""
 
 
-def build_sim(out: Path, size_name: SizeName, seed: int, workers: int, progress: Progress) -> BuildResult:
+def build_sim(
+    out: Path,
+    size_name: SizeName,
+    seed: int,
+    workers: int,
+    progress: Progress,
+    clip_of: ClipMaker | None = None,
+) -> BuildResult:
     """Builds the sim edition in `out`, or finishes a build that was broken off; equal arguments, equal bytes.
 
-    An edition that is there already and was built by the same recipe is left as it is.
+    An edition that is there already and was built by the same recipe is left as it is. `clip_of` makes the clip of a
+    recipe with images of a width, in a worker process; the default drives it in the simulated world.
 
     Raises DataError when `out` holds another edition, a drive fails, the rules of the selection cannot be met, or a
     quality gate is not passed.
@@ -94,8 +106,9 @@ def build_sim(out: Path, size_name: SizeName, seed: int, workers: int, progress:
     work = out / WORK_FOLDER
     chosen: dict[Split, dict[str, list[Plan]]] = {}
     drives: dict[Split, int] = {}
+    maker = _DriveMaker(work, size.width, seed, stamp, workers, progress, clip_of or sim_clip)
     for split, wanted in size.items.items():
-        chosen[split], drives[split] = _make_split(work, size, split, wanted, seed, stamp, workers, progress)
+        chosen[split], drives[split] = _make_split(maker, size, split, wanted)
     archive = _Archive(work)
     total = sum(len(plans) for tasks in chosen.values() for plans in tasks.values())
     written = 0
@@ -143,26 +156,49 @@ def _finished(out: Path, provenance: Mapping[str, Any]) -> Edition | None:
 # --- drives ----------------------------------------------------------------------------------------------------------
 
 
-def _make_split(
-    work: Path, size: Size, split: Split, wanted: int, seed: int, stamp: str, workers: int, progress: Progress
-) -> tuple[dict[str, list[Plan]], int]:
+@dataclass(frozen=True, slots=True)
+class _DriveMaker:
+    """Makes the drives that are not there yet, and reads them back."""
+
+    work: Path
+    width: int
+    seed: int
+    stamp: str
+    workers: int
+    progress: Progress
+    clip_of: ClipMaker
+
+    def make(self, split: Split, numbers: range) -> list[Candidate]:
+        """Candidates of these drives of a split, in the order of their numbers."""
+        recipes = [recipe(self.seed, split, number) for number in numbers]
+        jobs = [
+            _Job(drive, self.width, _drive_file(self.work, drive), self.stamp, self.clip_of)
+            for drive in recipes
+            if not _is_made(_drive_file(self.work, drive), self.stamp)
+        ]
+        done = numbers.stop - len(jobs)
+        self.progress(f"{split} drives", done, numbers.stop)
+        for event in run_locally(make_drive, jobs, self.workers, SILENCE):
+            if isinstance(event, Lost):
+                raise DataError(f"drive {event.job.recipe.scene_id} failed: {event.reason}")
+            if isinstance(event, Finished):
+                done += 1
+                self.progress(f"{split} drives", done, numbers.stop)
+        return [entry for drive in recipes for entry in _read_candidates(_drive_file(self.work, drive), self.seed)]
+
+
+def _make_split(maker: _DriveMaker, size: Size, split: Split, wanted: int) -> tuple[dict[str, list[Plan]], int]:
     """Plans of every task of a split, and the number of drives that it took."""
-    count = size.drives[split]
-    candidates: list[Candidate] = []
-    known = 0
+    candidates: dict[str, list[Candidate]] = {task: [] for task in BUILDERS}
+    known, count = 0, size.drives[split]
     while True:
-        _make_drives(work, size, split, range(known, count), seed, stamp, workers, progress)
-        for number in range(known, count):
-            candidates += _read_candidates(_drive_file(work, recipe(seed, split, number)), seed)
+        for candidate in maker.make(split, range(known, count)):
+            candidates[candidate.draft.task].append(candidate)
         known = count
-        tasks = {}
-        for task in BUILDERS:
-            of_task = [candidate for candidate in candidates if candidate.draft.task == task]
-            tasks[task] = select(task, of_task, wanted, seed)
+        tasks = {task: select(task, entries, wanted, maker.seed) for task, entries in candidates.items()}
         short = {task: len(items) for task, items in tasks.items() if len(items) < wanted}
         if not short:
-            plans = {task: compose(task, split, items, seed) for task, items in tasks.items()}
-            return plans, known
+            return {task: compose(task, split, items, maker.seed) for task, items in tasks.items()}, known
         if count >= MOST_DRIVES * size.drives[split]:
             raise DataError(
                 f"split {split!r}: {count} drives give too few balanced items of "
@@ -171,31 +207,12 @@ def _make_split(
         count += size.more
 
 
-def _make_drives(
-    work: Path, size: Size, split: Split, numbers: range, seed: int, stamp: str, workers: int, progress: Progress
-) -> None:
-    jobs = []
-    for number in numbers:
-        drive = recipe(seed, split, number)
-        target = _drive_file(work, drive)
-        if not _is_made(target, stamp):
-            jobs.append(_Job(drive, size.width, target, stamp))
-    done = numbers.stop - len(jobs)
-    progress(f"{split} drives", done, numbers.stop)
-    for event in run_locally(make_drive, jobs, workers, SILENCE):
-        if isinstance(event, Lost):
-            raise DataError(f"drive {event.job.recipe.scene_id} failed: {event.reason}")
-        if isinstance(event, Finished):
-            done += 1
-            progress(f"{split} drives", done, numbers.stop)
-
-
 def make_drive(job: _Job, report: Report) -> None:
     """Drive, picture and question one recipe; the work of a worker process."""
     content: dict[str, Any] = {"stamp": job.stamp, "drafts": []}
     images: dict[ViewRef, EncodedImage] = {}
     try:
-        clip = _source(job.width).clip(job.recipe)
+        clip = job.clip_of(job.recipe, job.width)
     except ScenarioError as error:  # an actor found no place: the same at every try
         clip, content["unusable"] = None, f"could not be placed: {error}"
     else:
@@ -215,6 +232,12 @@ def make_drive(job: _Job, report: Report) -> None:
 
     write_atomically(job.target, write)
     report("done")
+
+
+def sim_clip(drive: DriveRecipe, width: int) -> Clip | None:
+    """The clip of a drive through the simulated world; the simulator stays alive for the next one."""
+    clip: Clip | None = _source(width).clip(drive)
+    return clip
 
 
 @lru_cache(maxsize=1)

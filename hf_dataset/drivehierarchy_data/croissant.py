@@ -49,6 +49,7 @@ _CONTEXT: dict[str, Any] = {
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
     "extract": "cr:extract",
     "field": "cr:field",
@@ -68,6 +69,7 @@ _CONTEXT: dict[str, Any] = {
     "regex": "cr:regex",
     "repeated": "cr:repeated",
     "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
     "sc": "https://schema.org/",
     "separator": "cr:separator",
     "source": "cr:source",
@@ -111,7 +113,7 @@ def croissant(edition: Edition) -> dict[str, Any]:
                     {"@id": file} for file in sorted(edition.manifest.files) if file.startswith(f"{task}/")
                 ],
                 "encodingFormat": "application/x-parquet",
-                "includes": f"{task}/*.parquet",
+                "includes": "*.parquet",
             }
         )
         records.append(

@@ -13,7 +13,7 @@ from .words import caption
 FRAMES, STRIDE = 5, 2
 """Five images one second apart (LingoQA)."""
 
-_SENTENCES: dict[tuple[str, str], tuple[str, str]] = {
+SENTENCES: dict[tuple[str, str], tuple[str, str]] = {
     ("stand", "red_light"): (
         "I am standing still because the traffic light ahead is red.",
         "I am waiting at the stop line for the red light to change.",
@@ -106,7 +106,7 @@ def description_drafts(clip: Clip) -> Iterator[Draft]:
         situation = frame.situation
         if situation is None or not _is_seen(frame, situation):
             continue
-        sentences = _SENTENCES.get((situation.action, situation.cause))
+        sentences = SENTENCES.get((situation.action, situation.cause))
         if sentences is None:
             continue
         body = frame.find(situation.object_id) if situation.object_id else None
