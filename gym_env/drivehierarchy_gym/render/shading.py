@@ -217,7 +217,7 @@ def resolve(samples, used, triangles, walls, ground_texture, lens, air, sky, sky
         left_over = 0
         for column in range(width):
             t = first[column]
-            if uniform[column] and not beamed:
+            if uniform[column]:
                 texel = sky_at[row, column]
                 if t < 0 and texel >= 0:
                     texel = (texel & ~sky_mask) | ((texel + sky_turn) & sky_mask)
@@ -228,6 +228,16 @@ def resolve(samples, used, triangles, walls, ground_texture, lens, air, sky, sky
                 kind = GRASS if t < 0 else kinds[t]
                 if kind >= PAINT:
                     light = one + _ROUGHNESS[kind] * grain[column]
+                    if beamed:
+                        light *= _beam(
+                            beam_x,
+                            beam_y,
+                            beam_u,
+                            beam_v,
+                            beams,
+                            ground_x + move_x * column,
+                            ground_y + move_y * column,
+                        )
                     light *= (one - dark * share * np.float32(shaded[column])) * keep
                     if t < 0:
                         red, green, blue = grass_r, grass_g, grass_b
@@ -237,7 +247,7 @@ def resolve(samples, used, triangles, walls, ground_texture, lens, air, sky, sky
                     image[row, column, 1] = np.uint8(min(green * light + veil_g + half, full))
                     image[row, column, 2] = np.uint8(min(blue * light + veil_b + half, full))
                     continue
-                if kind == PLAIN:
+                if kind == PLAIN and not beamed:
                     clear = depth[base + column] * reach
                     fog = one / (one + clear * clear)
                     red, green, blue = colours[t, 0], colours[t, 1], colours[t, 2]
