@@ -1,7 +1,8 @@
 """The blind check: how often is a rule right that never looks at an image?
 
-Rules may use the question's type, its category and the options as they are shown. They are fitted on all other items,
-so a rule cannot be right by knowing the item itself.
+Rules may use the question's type, its category and the options as they are shown. What they learn they learn from one
+half of the items and are asked about the other. (Left out one by one, an item would make its own answer a little rarer
+among the others, and a rule that follows frequencies would look worse than chance.)
 """
 
 from __future__ import annotations
@@ -64,28 +65,26 @@ def _choices(documents: Sequence[Document]) -> Iterator[tuple[str, float, float]
     yield "likeliest text", _likeliest_text(documents, right), chance
 
 
-def _tied(row: Sequence[int], wanted: int, right: int) -> float:
+def _tied(row: Sequence[float], wanted: float, right: int) -> float:
     """Chance of hitting the right one when one of the options of the wanted length is drawn."""
     return (row[right] == wanted) / row.count(wanted)
 
 
 def _likeliest_text(documents: Sequence[Document], right: Sequence[int]) -> float:
-    """The option that, when it is shown elsewhere, is right most often."""
-    shown: dict[tuple[str, str], int] = defaultdict(int)
-    hits: dict[tuple[str, str], int] = defaultdict(int)
+    """The option that, where it is shown in the other half, is right most often."""
+    shown: dict[tuple[int, str, str], int] = defaultdict(int)
+    hits: dict[tuple[int, str, str], int] = defaultdict(int)
     rows = [[(group_of(d), option[3:]) for option in d["options"]] for d in documents]
-    for row, at in zip(rows, right, strict=True):
+    for number, (row, at) in enumerate(zip(rows, right, strict=True)):
         for place, text in enumerate(row):
-            shown[text] += 1
-            hits[text] += place == at
+            shown[(number % 2, *text)] += 1
+            hits[(number % 2, *text)] += place == at
     total = 0.0
-    for row, at in zip(rows, right, strict=True):
-        rates = []
-        for place, text in enumerate(row):
-            others, hit = shown[text] - 1, hits[text] - (place == at)
-            # A text that is seen nowhere else says nothing.
-            rates.append(round((hit + 1 / len(row)) / (others + 1), 9))
-        total += _tied(rates, max(rates), at)  # type: ignore[arg-type]
+    for number, (row, at) in enumerate(zip(rows, right, strict=True)):
+        other = 1 - number % 2
+        # A text that was never seen is as likely as any.
+        rates = [(hits[(other, *text)] + 1 / len(row)) / (shown[(other, *text)] + 1) for text in row]
+        total += _tied([round(rate, 9) for rate in rates], round(max(rates), 9), at)
     return total / len(documents)
 
 
@@ -105,15 +104,16 @@ def _usual(
     summary: Callable[[Sequence[Any]], Any],
     is_right: Callable[[Any, Any], bool],
 ) -> float:
-    """Share of the items that the summary of the other items of their group answers."""
-    groups: dict[str, list[Any]] = defaultdict(list)
-    for document in documents:
-        groups[group_of(document)].append(value_of(document))
+    """Share of the items that the summary of the other half of their group answers."""
+    groups: dict[str, tuple[list[Any], list[Any]]] = defaultdict(lambda: ([], []))
+    for number, document in enumerate(documents):
+        groups[group_of(document)][number % 2].append(value_of(document))
     hits = 0
-    for values in groups.values():
-        for place, value in enumerate(values):
-            others = values[:place] + values[place + 1 :]
-            hits += bool(others) and is_right(summary(others), value)
+    for halves in groups.values():
+        for asked, known in (halves, halves[::-1]):
+            if known:
+                guess = summary(known)
+                hits += sum(is_right(guess, value) for value in asked)
     return hits / len(documents)
 
 

@@ -95,18 +95,18 @@ class SimSource:
         """
         plan = recipe.plan()
         network = load_network(plan.network_file)
-        drive = _drive(self._backend, plan)
-        pictured = min(len(drive.snapshots) - FUTURE_FRAMES, PICTURE_FRAMES)
+        driven = drive(self._backend, plan)
+        pictured = min(len(driven.snapshots) - FUTURE_FRAMES, PICTURE_FRAMES)
         if pictured < LEAST_FRAMES:
             return None
         eye = _Eye(self._cameras, plan, network)
         reader = SituationReader(plan, network)
         frames = []
-        for index, snapshot in enumerate(drive.snapshots[: pictured + FUTURE_FRAMES]):
+        for index, snapshot in enumerate(driven.snapshots[: pictured + FUTURE_FRAMES]):
             wanted: tuple[str, ...] = ()
             if index < pictured:
                 wanted = CAMERA_ORDER if index % SURROUND_EVERY == 0 else (FRONT_CAMERA,)
-            frames.append(eye.frame(snapshot, wanted, reader.read(snapshot, drive.motions[index])))
+            frames.append(eye.frame(snapshot, wanted, reader.read(snapshot, driven.motions[index])))
         sun, sky = plan.weather.sun_altitude_deg, plan.weather.sky
         return Clip(
             recipe.scene_id,
@@ -126,14 +126,14 @@ class SimSource:
 
 
 @dataclass(frozen=True)
-class _Drive:
+class Driven:
     """States `KEYFRAME_SECONDS` apart, and how the ego moves at each."""
 
     snapshots: list[Snapshot]
     motions: list[Motion]
 
 
-def _drive(backend: Backend, plan: EpisodePlan) -> _Drive:
+def drive(backend: Backend, plan: EpisodePlan) -> Driven:
     """The expert drives until the route or the time ends, or something goes wrong."""
     snapshot = backend.reset(plan)
     context = EpisodeContext(plan, plan.seed, snapshot)
@@ -164,7 +164,7 @@ def _drive(backend: Backend, plan: EpisodePlan) -> _Drive:
         at = [egos[max(tick - past, 0)], egos[tick], egos[min(tick + future, len(egos) - 1)]]
         speeds, headings = [ego.speed for ego in at], [ego.yaw for ego in at]
         motions.append(Motion((speeds[0], speeds[1], speeds[2]), (headings[0], headings[1], headings[2])))
-    return _Drive(snapshots, motions)
+    return Driven(snapshots, motions)
 
 
 def _near_end(plan: EpisodePlan, snapshot: Snapshot) -> bool:
@@ -188,22 +188,22 @@ class _Eye:
 
     def frame(self, snapshot: Snapshot, wanted: tuple[str, ...], situation: Situation | None) -> Frame:
         ego = snapshot.ego
-        drawn = [number for number, body in enumerate(snapshot.actors) if _is_drawn(body, snapshot)]
-        pictured = replace(snapshot, actors=tuple(snapshot.actors[number] for number in drawn))
-        sights: list[dict[str, Sight]] = [{} for _ in snapshot.actors]
+        pictured = drawn(snapshot)
+        sights: dict[str, dict[str, Sight]] = {body.id: {} for body in snapshot.actors}
         images = {}
         for name in wanted:
             camera = self._cameras[name]
             picture, ids = self._renderer.render_ids(camera, pictured)
             images[name] = _encoded(picture)
-            table = measure(ids, len(drawn))
+            table = measure(ids, len(pictured.actors))
             for place in np.flatnonzero(table[:, COUNT]):
                 entry = [int(value) for value in table[place]]
-                sights[drawn[place]][name] = self._sight(camera, snapshot, pictured.actors[place], entry)
+                body = pictured.actors[place]
+                sights[body.id][name] = self._sight(camera, snapshot, body, entry)
         axle = Pose(ego.x, ego.y, ego.yaw).to_world(-EGO_REAR_AXLE_OFFSET, 0.0)
         objects = tuple(
-            self._object(body, seen)
-            for body, seen in zip(snapshot.actors, sights, strict=True)
+            self._object(body, sights[body.id])
+            for body in snapshot.actors
             if math.hypot(body.x - ego.x, body.y - ego.y) < KNOWN_RANGE
         )
         return Frame(snapshot.time, Pose(*axle, ego.yaw), ego.speed, objects, images, situation)
@@ -253,7 +253,12 @@ class _Eye:
         return self._off_lanes[body.id]
 
 
-def _is_drawn(body: ActorState, snapshot: Snapshot) -> bool:
+def drawn(snapshot: Snapshot) -> Snapshot:
+    """What is pictured of a state: the bodies within their `DRAWN_RANGE`."""
+    return replace(snapshot, actors=tuple(body for body in snapshot.actors if _is_near(body, snapshot)))
+
+
+def _is_near(body: ActorState, snapshot: Snapshot) -> bool:
     reach = DRAWN_RANGE[ACTOR_MODELS[body.model].category]
     if body.model == "motorcycle":
         reach = NARROW_VEHICLE_RANGE

@@ -1,0 +1,66 @@
+"""Card and Croissant metadata: what `load_dataset`, the Hub and mlcroissant read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from drivehierarchy_data.builders import BUILDERS
+from drivehierarchy_data.card import CARD_FILE, TITLES
+from drivehierarchy_data.croissant import CROISSANT_FILE
+from drivehierarchy_data.editions import DATA_FOLDER, SAMPLE, open_edition
+from drivehierarchy_data.items import FEATURES
+
+
+def metadata() -> dict[str, object]:
+    head = (SAMPLE / CARD_FILE).read_text(encoding="utf-8").split("---\n")[1]
+    found = yaml.safe_load(head)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_the_card_has_a_configuration_for_every_task() -> None:
+    configs = metadata()["configs"]
+    assert isinstance(configs, list)
+    assert [config["config_name"] for config in configs] == list(BUILDERS)
+    for config in configs:
+        for entry in config["data_files"]:
+            assert entry["split"] == "test"
+            assert list(SAMPLE.glob(entry["path"]))
+
+
+def test_the_card_tells_what_it_belongs_to() -> None:
+    text = (SAMPLE / CARD_FILE).read_text(encoding="utf-8")
+    edition = open_edition(SAMPLE)
+    assert edition.digest in text
+    for task in BUILDERS:
+        assert f"| `{task}` | {TITLES[task]} |" in text
+        assert text.count(f"`{task}`") >= 3
+    assert metadata()["license"] == "apache-2.0"
+    assert "{" not in text.partition("## Content")[2]
+
+
+def test_croissant_lists_every_file_with_its_checksum() -> None:
+    content = json.loads((SAMPLE / CROISSANT_FILE).read_text(encoding="utf-8"))
+    objects = {entry["contentUrl"]: entry for entry in content["distribution"] if entry["@type"] == "cr:FileObject"}
+    files = open_edition(SAMPLE).manifest.files
+    assert set(objects) == {f"{DATA_FOLDER}/{file}" for file in files}
+    assert all(objects[f"{DATA_FOLDER}/{file}"]["sha256"] == record.sha256 for file, record in files.items())
+    assert [record["@id"] for record in content["recordSet"]] == sorted(BUILDERS)
+    for record in content["recordSet"]:
+        assert [field["name"] for field in record["field"]] == list(FEATURES)
+
+
+def test_mlcroissant_accepts_the_metadata(tmp_path: Path) -> None:
+    mlcroissant = pytest.importorskip("mlcroissant")
+    dataset = mlcroissant.Dataset(jsonld=SAMPLE / CROISSANT_FILE)
+    assert not dataset.metadata.ctx.issues.errors
+    assert {record.uuid for record in dataset.metadata.record_sets} == set(BUILDERS)
+    broken = json.loads((SAMPLE / CROISSANT_FILE).read_text(encoding="utf-8"))
+    del broken["recordSet"][0]["field"][0]["dataType"]
+    (tmp_path / CROISSANT_FILE).write_text(json.dumps(broken), encoding="utf-8")
+    with pytest.raises(mlcroissant.ValidationError):
+        mlcroissant.Dataset(jsonld=tmp_path / CROISSANT_FILE)
