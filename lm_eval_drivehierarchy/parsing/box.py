@@ -36,8 +36,8 @@ _NAN = re.compile(r"(?<![a-z])(?:nan|inf|infinity|none|null)(?![a-z])", re.IGNOR
 _GROUP = re.compile(r"\[[^\[\]{}]*\]|\([^()\[\]{}]*\)")
 _PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
 _CORNER_NAME = re.compile(
-    r"(?<![a-z0-9_])[\"']?(?P<name>[xy][_ ]?(?:1|2|0|min|max)|left|top|right|bottom|width|height)[\"']? ?(?:=|:|is) ?"
-    rf"(?P<number>{_PLAIN})(?![0-9.]*[0-9a-z])",
+    r"(?<![a-z0-9_])[\"']?(?P<name>[xy][_ ]?(?:1|2|0|min|max)|[xywh]|left|top|right|bottom|width|height)[\"']? ?"
+    rf"(?:=|:|is) ?(?P<number>{_PLAIN})(?![0-9.]*[0-9a-z])",
     re.IGNORECASE,
 )
 _PAIR = rf"\( ?({_PLAIN})(?: ?px)? ?[,;] ?({_PLAIN})(?: ?px)? ?\)"
@@ -98,6 +98,8 @@ def _json_corners(value: Any, depth: int) -> Sequence[float] | str | None:
     for names in _CORNERS:
         if all(name in plain for name in names):
             return _finite([plain[name] for name in names])
+    if "top_left" in plain and "bottom_right" in plain:
+        return _json_corners([plain["top_left"], plain["bottom_right"]], depth + 1)
     for names in _SIZED:
         if all(name in plain for name in names):
             return _sized(_finite([plain[name] for name in names]))
@@ -134,36 +136,39 @@ def _only(boxes: list[Box]) -> Box | None:
 
 
 def _boxes(text: str, image_size: ImageSize | None) -> list[Box] | None:
-    """Every box in a passage; None when the passage is broken or a template."""
-    rows_first = _ROWS_FIRST.search(text) is not None
-    boxes = _written(_ROWS_FIRST.sub(" ", text) if rows_first else text, image_size)
-    if boxes is None or not rows_first:
-        return boxes
-    return [[left, top, right, bottom] for top, left, bottom, right in boxes]
-
-
-def _written(text: str, image_size: ImageSize | None) -> list[Box] | None:
-    """The boxes in the most explicit notation that occurs."""
+    """Every box in a passage, the most explicit notation that occurs; None when it is broken or a template."""
     values = [value for value in json_values.values_in(text) if isinstance(value, dict)]
     boxes = [box for box in (read_json_box(value, image_size) for value in values) if box]
     if boxes:
         return boxes
-    groups = [group[0] for group in _GROUP.finditer(text)]
-    packed = [_packed(group[1:-1], image_size) for group in groups]
-    boxes = [ordered_corners(box) for box in packed if box is not None]
-    if boxes:
-        return boxes
+    rows_first, sized = _ROWS_FIRST.search(text), _WITH_SIZE.search(text)
+    quadruples = _quadruples(_ROWS_FIRST.sub(" ", _WITH_SIZE.sub(" ", text)), image_size)
+    if quadruples is None:
+        return None
+    if rows_first:
+        quadruples = [[x1, y1, x2, y2] for y1, x1, y2, x2 in quadruples]
+    if sized:
+        quadruples = [corners for box in quadruples if (corners := _sized(box)) is not None]
+    return [ordered_corners(box) for box in quadruples]
+
+
+def _quadruples(text: str, image_size: ImageSize | None) -> list[list[float]] | None:
+    """The groups of four numbers in a passage, as they are written."""
+    packed = [_packed(group[0][1:-1], image_size) for group in _GROUP.finditer(text)]
+    found = [box for box in packed if box is not None]
+    if found:
+        return found
     for two, one in ((_TWO_SQUARES, _SQUARE), (_TWO_PAIRS, _ROUND)):
-        boxes = [ordered_corners([float(number) for number in match.groups()]) for match in two.finditer(text)]
-        if boxes:
-            return boxes if len(one.findall(text)) == 2 * len(boxes) else None
+        found = [[float(number) for number in match.groups()] for match in two.finditer(text)]
+        if found:
+            return found if len(one.findall(text)) == 2 * len(found) else None
     named = _named_corners(text)
     if named is not None:
         return [named]
     if _ELLIPSIS in text or _NAN.search(text):
         return None
     loose = _loose(text, image_size)
-    return [ordered_corners(loose)] if loose else []
+    return [loose] if loose else []
 
 
 def _packed(inside: str, image_size: ImageSize | None) -> list[float] | None:
@@ -195,14 +200,12 @@ def _named_corners(text: str) -> list[float] | None:
         number = float(match["number"])
         if found.setdefault(name, number) != number:
             return None
-    for names in (
-        ("x1", "y1", "x2", "y2"),
-        ("x0", "y0", "x1", "y1"),
-        ("xmin", "ymin", "xmax", "ymax"),
-        ("left", "top", "right", "bottom"),
-    ):
-        if set(names) == set(found):
-            return ordered_corners([found[name] for name in names])
+    for names in _CORNERS:
+        if {name.replace("_", "") for name in names} == found.keys():
+            return [found[name.replace("_", "")] for name in names]
+    for names in _SIZED:
+        if set(names) == found.keys():
+            return _sized([found[name] for name in names])
     return None
 
 
@@ -210,8 +213,12 @@ _ROWS_FIRST = re.compile(
     r"[\[(]? ?y(?:_?min|1) ?, ?x(?:_?min|1) ?, ?y(?:_?max|2) ?, ?x(?:_?max|2) ?[\])]?", re.IGNORECASE
 )
 """Announces (y1, x1, y2, x2); anything else is read in the order that was asked for."""
+_WITH_SIZE = re.compile(
+    r"\bxywh\b|\[? ?\bx(?:1|min)? ?, ?y(?:1|min)? ?, ?w(?:idth)? ?, ?h(?:eight)?\b ?\]?", re.IGNORECASE
+)
+"""Announces (x, y, width, height)."""
 _LOOSE_WORDS = re.compile(
-    r"\b(?:the|bounding|box|bbox|bbox_?2d|box_?2d|is|are|at|located|coordinates?|answer|final|pixels?|px|in|to|and|from|object|approximately|about|around)\b|"
+    r"\b(?:the|bounding|bounding_box|box|bbox|bbox_?2d|box_?2d|is|are|at|located|coordinates?|answer|final|pixels?|px|in|to|and|from|object|approximately|about|around)\b|"
     r"\bx ?[12]|\by ?[12]|\b[xy][_ ]?(?:min|max)",
     re.IGNORECASE,
 )

@@ -89,7 +89,7 @@ _NEGATION = re.compile(
     r"(?:\bnot|n't|\bnever|\bno longer|\bneither|\bnor|\bwithout|\brather than|\binstead of)(?: \w+){0,2} ?$", re.I
 )
 _WORDS_BEFORE = re.compile(
-    r"(?:^|[\n:=>→(\[\"',;.!?]|"
+    r"[.!?] $|(?:^|[\n:=>→(\[\"',;]|"
     rf"\b(?:{_NOUN}|options|choices|is|be|pick|choose|select|with|for|so|therefore|thus|hence|it's|its|definitely|clearly|"
     r"probably|likely|say|but|rather|and|or|nor|not|than|to|either|both|neither|between)) ?$",
     re.I,
@@ -97,16 +97,14 @@ _WORDS_BEFORE = re.compile(
 _NOUN_BEFORE = re.compile(rf"\b{_NOUN}s? ?[:=]? ?[\"'(\[]?$", re.I)
 _ARTICLE_FOLLOWS = re.compile(r" [a-z]")
 _VERB_FOLLOWS = re.compile(r" (?:is|was|and|or|because|since|as|are|seems|would|cannot|can|nor|but|if|with)\b")
-_ENDS = re.compile(r" ?(?:$|[\n.,;:!()\]\"'—–/&|]|-(?!\w))")
+_ENDS = re.compile(r" ?(?:$|[\n,;:!()\]\"'—–/&|]|\.(?![A-Za-z]\b)|-(?!\w))")
 _TITLED = re.compile(rf"^[\"'(\[]*(?:{_NOUN} [\"'(\[]*)?([A-Za-z])(?![\w'])", re.I)
 _JOINED = re.compile(
     r"[\"')\].:]{0,2} ?(?:,|/|&|\||\bor\b|\band\b) ?(?:maybe |perhaps |possibly |also |even )?"
     r"(?:option |choice )?[\"'(\[]?([A-Z])(?![\w'])"
 )
-_ENUMERATED = re.compile(r"^[\"'(\[]*([A-Z])[)\].:]", re.M)
-_NONE_OF = re.compile(
-    r"\b(?:none of (?:the|these|them|above)|all of the above|no option|neither option|no correct)\b", re.I
-)
+_ENUMERATED = re.compile(r"(?:^|[,;.] )[\"'(\[]{0,3}([A-Z])[)\].:](?![A-Za-z]\b)", re.M)
+_NONE_OF = re.compile(r"\b(?:none of|all of the above|no option|neither option|no correct)\b", re.I)
 
 
 def read_choice(text: str, options: Options) -> str | None:
@@ -140,7 +138,8 @@ class _Reader:
             verdict = passage()
             if verdict is not None:
                 return verdict
-        return self._verdict(Span(0, 0, len(self.text)))
+        verdict = self._verdict(Span(0, 0, len(self.text)))
+        return _HEDGE if verdict is not None and self._another_letter(verdict) else verdict
 
     # passages, the most explicit first
 
@@ -204,6 +203,18 @@ class _Reader:
 
     def _after(self, position: int) -> str:
         return self.text[position : position + 400]
+
+    def _another_letter(self, letter: str) -> bool:
+        """True when a letter of another option stands alone in the text, whatever it does there."""
+        denied = {mention.start for mention in self.mentions if mention.denied}
+        for match in _LETTER.finditer(self.text):
+            other = match[0]
+            if other == letter or other not in self.options.letters or match.start() in denied:
+                continue
+            if other in "AI" and _ARTICLE_FOLLOWS.match(self.text, match.end()):
+                continue
+            return bool(self.options.words) or other not in "AI"
+        return False
 
     # one passage
 

@@ -7,6 +7,7 @@ ordinals, times, shares, bounds ("at least 5") and ranges ("5-10").
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -102,7 +103,12 @@ _TOKEN = re.compile(
 )
 _PART_OF: Final = ("which", "whom", "them", "these", "those")
 """Words after "of" that make a number a part of another one."""
-_ORDINAL = frozenset(("st", "nd", "rd", "th"))
+_COORDINATES: Final = ("x", "y", "u", "v", "w", "h")
+COUNTED: Final = re.compile(
+    r"vehicles?|cars?|pedestrians?|people|persons?|bicycles?|bikes?|cyclists?|(?:traffic )?cones?|objects?|trucks?|"
+    r"bus(?:es)?|motorcycles?|instances?|targets?|ones?"
+)
+"""What the questions count."""
 _INTEGER = r"[0-9]+"
 _GROUPED = r"[1-9][0-9]{0,2}"
 _SPELLINGS: Final = (
@@ -205,6 +211,8 @@ class _Scanner:
         self.tokens = tokens
         self.coordinates = _coordinate_tokens(tokens)
         self.list_numbers = _list_numbers(tokens)
+        named = {a.text for a, b in itertools.pairwise(tokens) if b.text == "=" and a.text in _COORDINATES}
+        self.coordinate_names = named if len(named) > 1 else frozenset()
 
     def at(self, index: int) -> _Token:
         return self.tokens[index] if 0 <= index < len(self.tokens) else _NOTHING
@@ -342,6 +350,8 @@ class _Scanner:
         if measured is None or self._named(index) or self._clock_or_resolution(index, end) or self._part_of(index, end):
             return None
         unit, factor, following = measured
+        if self._beside_a_number(index, end):
+            value = None
         bound = self._bound(index, following)
         return Quantity(
             start=self.tokens[index].start,
@@ -368,7 +378,8 @@ class _Scanner:
             if rate.text in ("/", "per") or (rate.text in ("²", "^", "2") and self.adjacent(following)):
                 return None  # a speed, an area
             return "length", METRES_PER_UNIT.get(name, METRES_PER_UNIT["inch"]), following
-        if compound or (attached and (after.text == "_" or (after.kind == "word" and after.text.isascii()))):
+        word = after.kind == "word" and after.text.isascii() and not COUNTED.fullmatch(after.text)
+        if compound or (attached and (after.text == "_" or word)):
             return None  # "3-lane", "2nd", "3D", "1600x900"
         if after.text in _OTHER_UNITS or after.text in ("%", "°", "x", "×", "²"):
             return None
@@ -377,6 +388,14 @@ class _Scanner:
         if attached and (after.text == "'" or (after.text == '"' and before.text != '"')):
             return None  # feet and inches as marks
         return "", 1.0, end
+
+    def _beside_a_number(self, index: int, end: int) -> bool:
+        """True for both parts of "12 500" and of "2^3": what they are together is anybody's guess."""
+        for first, second in ((index - 1, index), (end - 1, end)):
+            one, other = self.at(first), self.at(second)
+            if one.kind == other.kind == "number" and one.text[-1].isdigit() and other.text[0].isdigit():
+                return True
+        return "^" in (self.at(index - 1).text, self.at(end).text)
 
     def _part_of(self, index: int, end: int) -> bool:
         """True for the 2 of "2 of which" and "of which 2": a part of another number."""
@@ -397,7 +416,8 @@ class _Scanner:
         before = self.at(index - 1)
         if before.text in ("#", "±", "not", "isn't", "aren't", "wasn't", "weren't"):
             return True
-        if before.text == "=" and self.at(index - 2).text in ("t", "x", "y", "u", "v", "w", "h"):
+        name = self.at(index - 2).text
+        if before.text == "=" and (name == "t" or name in self.coordinate_names):
             return True
         return before.text in _LABELLED and self.tokens[index].text[0] not in "+-"
 
@@ -441,6 +461,8 @@ class _Scanner:
             return "above"
         if (after == "or" and later in ("less", "fewer", "below")) or (after == "at" and later == "most"):
             return "below"
+        if after in ("<", "≤", ">", "≥"):
+            return "above" if after in ("<", "≤") else "below"
         # "=>" and "->" point at the answer.
         if before == ">" and earlier in ("=", "-"):
             return ""
@@ -519,7 +541,7 @@ _BETWEEN_ENDS = re.compile(r"\s?(?:[-–—~/]|to|through|and|or)?\s?", re.IGNOR
 
 
 _NAMES_A_RANGE = re.compile(
-    r"\W{0,3}(?:range|bucket|zone|interval|band|category|limit|threshold|radius)\b", re.IGNORECASE
+    r"[ -]?(?:range|bucket|zone|interval|band|category|limit|threshold|radius)\b", re.IGNORECASE
 )
 
 

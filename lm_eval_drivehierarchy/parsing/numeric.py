@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from . import declarations, json_values
 from .declarations import ANSWER, ANSWER_LINE, CONCLUSION, CORRECTION, REFUSAL, Span
-from .numbers import METRES_PER_UNIT, Quantity, quantities
+from .numbers import COUNTED, METRES_PER_UNIT, Quantity, quantities
 from .parsed import decimal
 from .reply import sentences, without_questions
 
@@ -43,12 +43,17 @@ _DISTANCE_WORDS = re.compile(
     re.I,
 )
 _UNIT_IN_LABEL = re.compile(r"(?:\(|\bin |_)([a-z]{1,11})\)?[\"']? ?(?:is|:|=)? ?$", re.I)
-_NOUNS = (
-    r"(?:vehicles?|cars?|pedestrians?|people|persons?|bicycles?|bikes?|cyclists?|(?:traffic )?cones?|objects?|trucks?|"
-    r"bus(?:es)?|motorcycles?|instances?|targets?|ones?)"
-)
+_NOUNS = rf"(?:{COUNTED.pattern})"
 _COUNTS = re.compile(rf" (?:(?:different|unique|other|visible|red|white|black|parked|moving) ){{0,2}}{_NOUNS}\b", re.I)
 """What follows a number that counts things."""
+_UNIQUE = re.compile(r" (?:unique|distinct|different)\b", re.I)
+_DIMENSION = re.compile(r" ?(?:long|wide|tall|high|in (?:length|width|height))\b", re.I)
+_RESULT = re.compile(
+    r"(?:(?<=[0-9)²³])|(?<=[0-9)²³] ))(?:=|≈)(?= ?[-+.]?[0-9])|(?:→|=>|->)(?= ?[-+.]?[0-9])|"
+    r"\b(?:i'd|i would) (?:say|estimate|guess)\b|\bmy (?:best )?(?:guess|estimate)\b",
+    re.I,
+)
+"""What stands before the result of a sum, or a guess that settles a range."""
 _NONE = re.compile(
     rf"\bno (?:(?!other|more|additional|further)[a-z-]{{1,15}} ){{0,3}}{_NOUNS}\b|"
     r"^\W*none\b|\bnone (?:of|is|are|visible|at all)\b|\b(?:are|is|be|:|=) none\b|"
@@ -110,7 +115,8 @@ class _Reader:
         bare = [q for q in inside if q.unit == ""]
         if self.kind == "count":
             return bare
-        return [q for q in inside if q.unit == "length"] or [q for q in bare if not _COUNTS.match(self.text, q.end)]
+        lengths = [q for q in inside if q.unit == "length" and not _DIMENSION.match(self.text, q.end)]
+        return lengths or [q for q in bare if not _COUNTS.match(self.text, q.end)]
 
     # passages, the most explicit first
 
@@ -166,15 +172,19 @@ class _Reader:
         return None if _LETTER.search(rest) or isinstance(verdict, str) else verdict
 
     def _announced(self) -> float | None:
-        """What follows "the number of … is" or "the distance … is", when all such places agree."""
+        """ "The number of … is N", "N unique …", "the distance … is N", when all such places agree."""
         words = _COUNT_WORDS if self.kind == "count" else _DISTANCE_WORDS
-        verdicts = [self._verdict(span) for span in declarations.spans(self.text, words)]
-        values = {verdict for verdict in verdicts if verdict is not None}
-        value = values.pop() if len(values) == 1 else None
-        return None if isinstance(value, str) else value
+        announced = declarations.spans(self.text, words)
+        unique = [Span(q.start, q.start, q.end) for q in self.found[-64:] if _UNIQUE.match(self.text, q.end)]
+        for spans in (unique if self.kind == "count" else [], announced):
+            values = {verdict for span in spans if (verdict := self._verdict(span)) is not None}
+            if len(values) == 1 and not isinstance(value := values.pop(), str):
+                return value
+        return None
 
     def _concluded(self) -> float | None:
-        for span in declarations.last_first(declarations.spans(self.text, CONCLUSION)):
+        spans = declarations.spans(self.text, CONCLUSION), declarations.spans(self.text, _RESULT)
+        for span in declarations.last_first(*spans):
             verdict = self._verdict(span)
             if verdict is not None and not isinstance(verdict, str):
                 return verdict
@@ -202,6 +212,8 @@ class _Reader:
             none = self.kind == "count" and _NONE.search(self.text, span.start, span.end)
             return 0.0 if none and not self._inside(span.start, span.end) else None
         candidates = _without_remarks(candidates)
+        if self.kind == "metres" and len(candidates) > 1 and (value := self._in_two_units(candidates)) is not None:
+            return value
         if any(q.hedged or q.value is None for q in candidates):
             return _HEDGE
         if self.kind == "count" and any(q.decimal_comma for q in candidates):
@@ -219,15 +231,20 @@ class _Reader:
         return METRES_PER_UNIT.get(label[1].lower(), 1.0) if label else 1.0
 
     def _reconciled(self, candidates: Sequence[Quantity]) -> float | str:
-        """A total with its parts, or one distance in two units; else a hedge."""
+        """A total with its parts; else a hedge."""
         values = [q.value for q in candidates if q.value is not None]
         if self.kind == "count":
             largest = max(values)
             whole = len(values) >= 3 and values.count(largest) == 1 and 2 * largest == math.fsum(values)
             return largest if whole else _HEDGE
+        return _HEDGE
+
+    def _in_two_units(self, candidates: Sequence[Quantity]) -> float | None:
+        """One distance said in several units: "12.5 m or 41 ft"."""
+        values = [q.value for q in candidates if q.value is not None and q.unit]
         units = {self.text[q.start : q.end].lower().rstrip("s.")[-2:] for q in candidates}
         same = all(math.isclose(value, values[0], rel_tol=0.03) for value in values)
-        return values[0] if same and len(units) == len(values) and candidates[0].unit else _HEDGE
+        return values[0] if same and len(units) == len(values) == len(candidates) else None
 
 
 def _without_remarks(candidates: list[Quantity]) -> list[Quantity]:

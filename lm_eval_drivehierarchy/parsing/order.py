@@ -18,7 +18,9 @@ ORDER_KEYS: Final = (
 )  # fmt: skip
 
 _ORDER_NOUN = re.compile(
-    r"\b(?:order|ordering|sequence|arrangement)\b[^\n:=?!]{0,60}?(?:\b(?:is|are|be|as follows)\b|:|=|→|->)|^order ?:",
+    r"\b(?:order|ordering|sequence|arrangement)\b[^\n:=?!]{0,60}?(?:\b(?:is|are|be|as follows)\b|:|=|→|->)|^order ?:|"
+    r"\bnot\b[^.\n]{0,80}?\bbut\b|"
+    r"\b(?:order|arrange|sort|place|put|rank) (?:them|these|the images)(?: as| like this| in)?\b",
     re.I | re.M,
 )
 _ECHO = re.compile(
@@ -33,6 +35,7 @@ _WORDS_BETWEEN: Final = frozenset(
         "comes", "step", "position", "after", "that", "afterwards", "afterward", "should", "be", "come", "earliest",
         "latest", "taken", "starts", "start", "starting", "ends", "with", "it", "goes", "go", "to", "st", "nd", "rd",
         "th", "which", "at", "in", "place", "order", "number", "no", "one", "two", "three", "four", "five",
+        "respectively",
     )
 )  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
@@ -55,6 +58,10 @@ _NUMBERED_AFTER = re.compile(
 _NUMBERED_BEFORE = re.compile(
     rf"(?:^|[\s,;(]){_POSITION}[.):=]?\s?(?:[-:=→]|->|is|comes|,)?\s?(?:the )?(?:image |frame )?[\"'(\[]*$", re.I
 )
+_REASON = re.compile(r"\b(?:because|since|where|based on|due to|given)\b", re.I)
+"""Words after which an order is explained."""
+_IN_A_FIGURE = re.compile(r"\b[A-Za-z]_\{?([A-Z])\b\}?")
+"""A label as an index, as in a figure: F_A."""
 _BACKWARDS: Final = re.compile(r"←|<-|\bafter\b(?! that)")
 _TITLE = r"(?:image|frame|photo|picture|option|label|img|view)[ _-]?"
 
@@ -64,7 +71,7 @@ def read_order(text: str, labels: Sequence[str] | None) -> list[str] | None:
 
     Without `labels` two or more different single letters make an order.
     """
-    text = _ECHO.sub(" ", without_questions(text)).strip(" \n")
+    text = _IN_A_FIGURE.sub(r"\1", _ECHO.sub(" ", without_questions(text))).strip(" \n")
     known = list(labels) if labels else None
     if not text:
         return None
@@ -159,8 +166,6 @@ def _only(found: list[list[str]]) -> list[str] | None:
 
 def _orders(text: str, known: list[str] | None) -> list[list[str]]:
     """The complete orders in a passage: those in lists, else the one of each line or sentence, else the whole of it."""
-    if "..." in text:
-        return []
     listed = [json_values.decode(text[start:end]) for start, end in json_values.bracketed(text)]
     found = [order for value in listed if value is not MISSING and (order := read_json_order(value, known))]
     if not found:
@@ -180,7 +185,7 @@ def _orders(text: str, known: list[str] | None) -> list[list[str]]:
 
 def _whole(text: str, known: list[str] | None) -> list[str] | None:
     """The order that a passage is, apart from marks and words like "then" between the labels."""
-    text = text.strip(" \n.,;:\"'()[]{}<>")
+    text = _REASON.split(text, maxsplit=1)[0].strip(" \n.,;:\"'()[]{}<>")
     if len(text) > 2000 or "..." in text:
         return None
     run_together = [*text] if text.isalpha() and text.isupper() and len(text) > 1 else None
@@ -191,7 +196,10 @@ def _whole(text: str, known: list[str] | None) -> list[str] | None:
         return None
     edges = [0, *itertools.chain.from_iterable((match.start(), match.end()) for match, _ in mentions), len(text)]
     gaps = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
-    if not all(_fills(gap) for gap in gaps):
+    inner = {gap.strip(" ,").lower() for gap in gaps[1:-1]}
+    if inner == {"before"} and all(map(_fills, (gaps[0], gaps[-1]))):
+        return _complete([label for _, label in mentions], known)
+    if not all(map(_fills, gaps)):
         return None
     return _arranged(text, mentions, gaps, known)
 

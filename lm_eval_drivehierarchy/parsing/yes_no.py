@@ -25,13 +25,14 @@ YES_NO_KEYS: Final = (
 
 _HEDGE: Final = "hedge"
 
-_YES = r"(?:yes|yeah|yep|yup|affirmative)"
+_YES = r"(?:yes|yeah|yea|yep|yup|affirmative)"
 _NO = r"(?:no|nope|nah|negative)"
 _OR = r"[\"']? ?(?:/|or|and|\||&) ?[\"']?"
 _BOTH = re.compile(rf"\b{_YES}{_OR}{_NO}\b|\b{_NO}{_OR}{_YES}\b", re.IGNORECASE)
+_NOT_SAID = re.compile(rf"\bnot (?:a )?(?:{_YES}|no)\b", re.IGNORECASE)
 # "No" says no where a mark or the end follows, or a new clause begins; before a noun it only denies the noun.
 _SAID = re.compile(
-    rf"(?<![\w'-])(?:(?P<yes>{_YES})(?![\w'])|(?P<no>{_NO})(?= ?(?:[,.;:!)\]\"'\n—–]|$|-(?!\w)))|"
+    rf"(?<![\w'-])(?:(?P<yes>{_YES})(?![\w'])|(?P<no>{_NO})(?= ?(?:[,.;:!)\]}}\"'\n—–]|$|-(?!\w)))|"
     r"(?P<no_clause>no)(?= (?:there|i|it|we|the image|they)\b))",
     re.IGNORECASE,
 )
@@ -42,9 +43,11 @@ _WHOLE: Final = {
     "y": "yes", "n": "no", "true": "yes", "false": "no", "correct": "yes", "incorrect": "no", "none": "no",
     "not visible": "no", "not present": "no", "visible": "yes", "present": "yes", "absent": "no",
 }  # fmt: skip
+_THERE_IS = re.compile(r"\bthere's\b", re.I)
+_TRUTH_VALUE = re.compile(r"[:=] ?(true|false)\b", re.I)
 _IDIOM = re.compile(
     r"\bno (?:doubt|matter|longer|problem|question)\b|\bnot only\b|"
-    r"\byes[ -]?(?:/|or)[ -]?no (?:question|answer|format)\b|\byes ?/ ?no ?:",
+    r"\byes[ -]?(?:/|or)[ -]?no (?:question|answer|format)\b|\byes ?/ ?no ?[:?]",
     re.I,
 )
 _DOUBT = re.compile(
@@ -59,7 +62,8 @@ _DENIES = re.compile(
     r"\b(?:no|none of the) [\w -]{1,60}? (?:is|are|was|were|can be|appears?|could be|exists?)\b|"
     rf"(?:\bnot|n't|\bcannot) (?:\w+ )?(?:{_SEE}|{_SHOW}|{_SEEN}|any)\b|"
     rf"\b(?:isn't|aren't|wasn't|weren't) (?:\w+ )?(?:{_SEEN}|any)\b|"
-    rf"\b(?:{_SEE}|{_SHOW}) no\b|\babsent\b",
+    rf"\b(?:{_SEE}|{_SHOW}) no\b|\babsent\b|[:=] ?none\b|"
+    r"\b(?:absolutely|definitely|certainly|probably|likely|apparently|clearly|guess|think|suppose|believe) not\b",
     re.I,
 )
 _SOME = r"(?:a|an|at least|one|two|three|four|five|some|several|multiple|many|indeed|also|clearly|numerous|\d+)"
@@ -73,7 +77,8 @@ _ASSERTS = re.compile(
 
 def read_yes_no(text: str) -> YesNo | None:
     """ "yes" or "no" as plain text says it; None when it says neither, both, or that it does not know."""
-    text = without_questions(text)
+    text = _THERE_IS.sub("there is", without_questions(text))
+    text = _TRUTH_VALUE.sub(lambda found: ": yes" if found[1].lower() == "true" else ": no", text)
     whole = _WHOLE.get(text.strip(" \n.!\"'()[]{}:;,").lower())
     if whole is not None:
         return "yes" if whole == "yes" else "no"
@@ -109,7 +114,7 @@ def _alone(text: str, line: Span) -> str | None:
 def _judged(text: str, *, strict: bool = False) -> str | None:
     """Verdict on a passage: yes, no, a hedge, or None when it does not say. `strict` takes only the words."""
     text = _IDIOM.sub(" ", text)
-    if _BOTH.search(text):
+    if _BOTH.search(text) or _NOT_SAID.search(text):
         return _HEDGE
     said = {"yes" if match["yes"] else "no" for match in _SAID.finditer(text)}
     leading = _SAID.match(text.lstrip(" \n\"'([{"))
