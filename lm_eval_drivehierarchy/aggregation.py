@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .scoring import Scored
-from .tasks import TASKS, Task, tasks_of_rank
+from .tasks import TASKS, tasks_of_rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +101,7 @@ def rank_score(rank: int, scores: Mapping[str, TaskScore]) -> Combined:
 
 def open_score(scores: Mapping[str, TaskScore]) -> Combined:
     """S_open (Eq. 15): sum of w_t S_t over all fourteen tasks, its error sqrt(sum (w_t se_t)^2)."""
-    return combined(scores, frozen_weights(TASKS))
-
-
-def frozen_weights(tasks: Sequence[Task]) -> dict[str, float]:
-    """Task id -> frozen weight."""
-    return {task.id: task.weight for task in tasks}
+    return combined(scores, {task.id: task.weight for task in TASKS})
 
 
 def combined(scores: Mapping[str, TaskScore], weights: Mapping[str, float]) -> Combined:

@@ -66,7 +66,6 @@ class DriveHierarchyScore(evaluate.Metric):
             features=datasets.Features(
                 {"predictions": datasets.Value("string"), "references": datasets.Value("string")}
             ),
-            homepage="https://github.com/PerfectXu88/DriveHierarchy",
         )
 
     def compute(self, *, predictions: Any = None, references: Any = None, **kwargs: Any) -> dict[str, Any] | None:
