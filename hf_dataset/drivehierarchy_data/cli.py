@@ -104,6 +104,28 @@ def gates(edition: _EditionArgument = None) -> None:
         raise DataError("some gates are not passed:\n" + "\n".join(report.failures()))
 
 
+@app.command()
+def push(
+    repo: Annotated[str, typer.Argument(help="Dataset on the Hub: OWNER/NAME.")],
+    edition: Annotated[
+        str | None, typer.Option(help="Folder or name of the edition; default: the sim edition.")
+    ] = None,
+    private: Annotated[bool, typer.Option(help="Make the dataset private when it is created.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be uploaded; no connection.")] = False,
+) -> None:
+    """Upload an edition with its card and metadata to the Hub. The token is the one of `huggingface-cli login`."""
+    from .push import push_edition, uploads  # loads the Hub's client
+
+    console = Console()
+    found = find_edition(edition or "sim")
+    files = uploads(found)
+    for path in files:
+        console.print(f"{path.stat().st_size:>12,} {path.relative_to(found.folder.parent).as_posix()}")
+    console.print(f"{len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.1f} MB for {repo}")
+    if not dry_run:
+        console.print(push_edition(found, repo, private=private))
+
+
 def _print_gates(console: Console, report: GateReport) -> None:
     table = Table("task", "split", "gate", "value", "limit", "")
     for gate in report.gates:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+
+from drivehierarchy_gym.render.compiled import compiled
 
 COUNT, LEFT, TOP, RIGHT, BOTTOM, COLUMN, ROW = range(7)
 """Columns of `measure`'s table; the rectangle is half open: right and bottom are one past its last pixel."""
 
 
-@njit(cache=True)
-def measure(ids: NDArray[np.int32], actors: int) -> NDArray[np.int64]:
-    """Table (actors, 7) of the pixels that show each actor in `ids` (height, width), as `SceneRenderer.render_ids`
-    gives it: how many, the rectangle around them, and the one nearest to their mean."""
+@compiled
+def measure(ids, actors):  # type: ignore[no-untyped-def]
+    """Table int64 (actors, 7) of the pixels that show each actor in `ids` int32 (height, width), as
+    `SceneRenderer.render_ids` gives it: how many, the rectangle around them, and the one nearest to their mean."""
     height, width = ids.shape
     table = np.zeros((actors, 7), np.int64)
     table[:, LEFT], table[:, TOP] = width, height

@@ -1,0 +1,62 @@
+"""Uploading an edition to the Hugging Face Hub: the same folder that lies on disk, checked before it leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from huggingface_hub import HfApi
+from huggingface_hub.utils import validate_repo_id
+
+from .build import EDITION
+from .card import CARD_FILE
+from .croissant import CROISSANT_FILE
+from .editions import DATA_FOLDER, MANIFEST, Edition
+from .errors import DataError
+
+
+def uploads(edition: Edition) -> list[Path]:
+    """The files of an edition that go to the Hub: card, metadata, manifest and Parquet files, sorted.
+
+    Raises DataError when the edition may not be passed on, is incomplete, or differs from its checksums.
+    """
+    if edition.name != EDITION:
+        raise DataError(
+            f"edition {edition.name!r} holds images and annotations under licences that do not allow to pass them on; "
+            f"only the {EDITION} edition can be pushed"
+        )
+    folder = edition.folder.parent
+    if edition.folder.name != DATA_FOLDER:
+        raise DataError(f"{edition.folder}: an edition that is pushed lies in a folder called {DATA_FOLDER}")
+    problems = edition.problems()
+    if problems:
+        raise DataError(f"{edition.folder} is not as recorded ({problems[0]}); build the edition again")
+    files = [folder / CARD_FILE, folder / CROISSANT_FILE, edition.folder / MANIFEST]
+    files += [edition.folder / file for file in edition.manifest.files]
+    for path in files:
+        if not path.is_file():
+            raise DataError(f"{path} is missing; build the edition again")
+    return sorted(files)
+
+
+def push_edition(edition: Edition, repo: str, *, private: bool = False, api: HfApi | None = None) -> str:
+    """Uploads an edition in one commit and returns the address of the dataset.
+
+    The dataset is created when it is not there yet; Parquet files of an older build are removed with the same commit.
+
+    Raises DataError as `uploads`, HFValidationError for a malformed name, HfHubHTTPError when the Hub refuses.
+    """
+    validate_repo_id(repo)
+    files = uploads(edition)
+    folder = edition.folder.parent
+    client = api or HfApi()
+    address = client.create_repo(repo, repo_type="dataset", private=private, exist_ok=True)
+    provenance = edition.manifest.provenance
+    client.upload_folder(
+        repo_id=repo,
+        repo_type="dataset",
+        folder_path=folder,
+        allow_patterns=[path.relative_to(folder).as_posix() for path in files],
+        delete_patterns=[f"{DATA_FOLDER}/*.parquet"],
+        commit_message=f"Edition {edition.name}, size {provenance['size']}, digest {edition.digest[:16]}",
+    )
+    return str(address)
