@@ -25,13 +25,20 @@ def plan_of(name: str) -> EpisodePlan:
 
 
 def actor(
-    name: str, ahead: float, left: float = 0.0, model: str = "car", speed: float = 0.0, at: float = 20
+    name: str,
+    ahead: float,
+    left: float = 0.0,
+    model: str = "car",
+    speed: float = 0.0,
+    at: float = 20,
+    turn_deg: float = 0.0,
 ) -> ActorState:
     """A body on the route of the straight scenario, `ahead` metres before the ego's middle and `left` of the line."""
     pose = plan_of(STRAIGHT).lane_route.at(at + ahead)
     x, y = pose.to_world(0.0, left)
     kind = ACTOR_MODELS[model]
-    return ActorState(name, model, x, y, pose.yaw, speed, kind.length, kind.width, kind.height, (200, 30, 30))
+    yaw = pose.yaw + math.radians(turn_deg)
+    return ActorState(name, model, x, y, yaw, speed, kind.length, kind.width, kind.height, (200, 30, 30))
 
 
 def read(
@@ -59,7 +66,7 @@ def stop_line(name: str = SIGNALS) -> float:
 def test_slowing_down_for_who_is_ahead() -> None:
     assert read((9, 8, 6.5), actor("lead", 18, speed=4)) == Situation("slow_down", "vehicle_ahead", "lead")
     assert read((9, 8, 6.5), actor("b", 18, model="bicycle", speed=4)) == Situation("slow_down", "cyclist_ahead", "b")
-    walker = actor("p", 18, 2.5, "pedestrian", speed=1.4)
+    walker = actor("p", 18, 2.5, "pedestrian", speed=1.4, turn_deg=-90)
     assert read((9, 8, 6.5), walker) == Situation("slow_down", "person_ahead", "p")
 
 
@@ -73,6 +80,19 @@ def test_slowing_down_without_a_reason_is_not_explained() -> None:
     assert read((9, 8, 6.5), actor("beside", 18, 3.4, speed=4)) is None
     assert read((9, 8, 6.5), actor("away", 18, speed=14)) is None
     assert read((9, 8, 6.5), actor("bystander", 18, 3.0, "pedestrian")) is None
+    assert read((9, 8, 6.5), actor("along", 18, 3.0, "pedestrian", speed=1.4)) is None
+    assert read((9, 8, 6.5), actor("leaving", 18, 3.0, "pedestrian", speed=1.4, turn_deg=90)) is None
+
+
+def test_of_two_reasons_at_one_place_none_is_told() -> None:
+    lead, walker = actor("lead", 20, speed=4), actor("p", 16, 1.0, "pedestrian", speed=1.4)
+    assert read((9, 8, 6.5), lead, walker) is None
+
+
+def test_a_cyclist_at_the_edge_of_the_lane_is_in_the_way() -> None:
+    rider = actor("b", 14, -1.6, "bicycle", speed=4)
+    assert read((9, 8, 6.5), rider) == Situation("slow_down", "cyclist_ahead", "b")
+    assert read((9, 8, 6.5), actor("b", 14, -2.4, "bicycle", speed=4)) is None
 
 
 def test_free_road() -> None:

@@ -26,10 +26,14 @@ TURNING, STRAIGHT = math.radians(22), math.radians(4)
 
 SIGNAL_RANGE, STANDING_SIGNAL_RANGE = 45.0, 14.0
 """m before the stop line within which a red light is what one brakes, or waits, for."""
-PERSON_RANGE, PERSON_SIDE = 28.0, 3.2
-"""m ahead and to either side of the line within which a person is a reason."""
-LANE_SIDE = 1.6
-"""m to either side of the line within which a vehicle is in the way."""
+PERSON_RANGE, PERSON_SIDE = 28.0, 4.0
+"""m ahead and to either side of the line within which a person who comes towards it is a reason."""
+COMING = 0.4
+"""m/s towards the line of who comes."""
+LEAST_ROOM = 0.6
+"""m beside the ego that must be free: who is closer to the line is in the way."""
+DISTINCT = 5.0
+"""m by which the nearest reason must be nearer than the next one; else it is not certain which one counts."""
 STANDING_GAP = 9.0
 FOLLOWING_SECONDS = 3.2
 """m and s: closer than that to the vehicle ahead, it is the reason for standing or slowing down."""
@@ -58,6 +62,8 @@ class _Ahead:
     body: ActorState
     gap: float
     left: float
+    coming: float
+    """m/s towards the line."""
 
 
 class SituationReader:
@@ -96,14 +102,15 @@ class SituationReader:
             return None
         turn = body.yaw - at.yaw
         half = (abs(math.cos(turn)) * body.length + abs(math.sin(turn)) * body.width) / 2
-        return _Ahead(body, arc - half - ego_front, left)
+        aside = body.speed * math.sin(turn)
+        return _Ahead(body, arc - half - ego_front, left, -math.copysign(aside, aside * left))
 
     def _blocker(self, ahead: list[_Ahead]) -> _Ahead | None:
         """The nearest vehicle, rider or person on the line."""
         on_line = [
             entry
             for entry in ahead
-            if abs(entry.left) < LANE_SIDE and ACTOR_MODELS[entry.body.model].contact != "static" and entry.gap > -1.0
+            if _is_in_the_way(entry) and ACTOR_MODELS[entry.body.model].contact != "static" and entry.gap > -1.0
         ]
         return min(on_line, key=lambda entry: entry.gap, default=None)
 
@@ -114,7 +121,7 @@ class SituationReader:
             for entry in ahead
             if entry.body.model == "pedestrian"
             and -1.0 < entry.gap < PERSON_RANGE
-            and (abs(entry.left) < EGO_WIDTH or (abs(entry.left) < PERSON_SIDE and entry.body.speed > 0.3))
+            and (_is_in_the_way(entry) or (abs(entry.left) < PERSON_SIDE and entry.coming > COMING))
         ]
         return min(persons, key=lambda entry: entry.gap, default=None)
 
@@ -129,18 +136,20 @@ class SituationReader:
         return None
 
     def _slow(self, ahead: list[_Ahead], stop: SignalStop | None, snapshot: Snapshot, speed: float) -> Situation | None:
-        blocker, person = self._blocker(ahead), self._person(ahead)
+        blocker = self._blocker([entry for entry in ahead if entry.body.model != "pedestrian"])
+        person = self._person(ahead)
         reasons = []
         if person is not None:
             reasons.append((person.gap, Situation("slow_down", "person_ahead", person.body.id)))
-        if blocker is not None and blocker.body.model != "pedestrian":
+        if blocker is not None:
             close = blocker.gap < max(FOLLOWING_SECONDS * speed, STANDING_GAP)
             if close and blocker.body.speed < speed + 0.3:
                 reasons.append((blocker.gap, _because_of("slow_down", blocker.body)))
         if self._is_red(stop, snapshot, SIGNAL_RANGE) and stop is not None:
             reasons.append((stop.station - self._arc, Situation("slow_down", "red_light")))
         if reasons:
-            return min(reasons, key=lambda reason: reason[0])[1]
+            nearest, *others = sorted(reasons, key=lambda reason: reason[0])
+            return None if others and others[0][0] < nearest[0] + DISTINCT else nearest[1]
         bend = max((abs(c) for c in self._line.curvature[int(self._arc) : int(self._arc) + 22]), default=0.0)
         return Situation("slow_down", "route") if bend > 1 / 25 else None
 
@@ -168,6 +177,10 @@ class SituationReader:
         if stop is None or stop.station - self._arc - EGO_LENGTH / 2 > reach:
             return False
         return _shown(stop, snapshot) in "rRuU"
+
+
+def _is_in_the_way(entry: _Ahead) -> bool:
+    return abs(entry.left) - entry.body.width / 2 - EGO_WIDTH / 2 < LEAST_ROOM
 
 
 def _action(motion: Motion) -> Action | None:
