@@ -17,12 +17,16 @@ SHIFTS = np.arange(-round(MAX_SHIFT / SHIFT_STEP), round(MAX_SHIFT / SHIFT_STEP)
 STEEPEST = 3
 """Shift steps from one station to the next at most: 37 degrees, for pulling out from behind somebody."""
 
+HERE = 4
+"""Stations ahead, and shift steps to either side, that count as the place where the car is."""
+
 # Prices of one station; only their proportions matter.
 SHIFT_COST, SLOPE_COST, BEND_COST = 0.05, 0.15, 1.0
-CLOSE_COST, EDGE_COST, BLOCKED_COST = 3.0, 1.5, 1000.0
+CLOSE_COST, EDGE_COST, TIGHT_COST, BLOCKED_COST = 3.0, 1.5, 20.0, 10000.0
 
-OPEN, CLOSE, EDGE, BLOCKED = 0, 1, 2, 3
-"""Cells: free; nearer to an obstacle than is comfortable; a side of the car off the road; contact or off the road."""
+OPEN, CLOSE, EDGE, TIGHT, BLOCKED = 0, 1, 2, 3, 4
+"""Cells: free; nearer to an obstacle than is comfortable; a side of the car off the road; within a hand's breadth of an
+obstacle; contact or off the road."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,9 @@ class Evasion:
 def plan_shift(cells: NDArray[np.uint8], start: float, slope: float) -> Evasion:
     """Cheapest shift along the stations of `cells` (N, D), from the shift `start` (m) and its `slope` (m/m)."""
     first = int(np.clip(round((start + MAX_SHIFT) / SHIFT_STEP), 0, len(SHIFTS) - 1))
+    cells = cells.copy()
+    around = cells[:HERE, max(first - HERE, 0) : first + HERE + 1]
+    around[around == BLOCKED] = TIGHT  # the car is there and touches nobody: the cells are only coarse
     steepness = int(np.clip(round(slope / SHIFT_STEP), -STEEPEST, STEEPEST))
     indices, blocked = _search(cells, first, steepness + STEEPEST)
     shift = SHIFTS[indices]
@@ -69,6 +76,8 @@ def _search(cells, first, first_slope):  # type: ignore[no-untyped-def]
                         price += CLOSE_COST
                     elif kind == EDGE:
                         price += EDGE_COST
+                    elif kind == TIGHT:
+                        price += TIGHT_COST
                     elif kind == BLOCKED:
                         price += BLOCKED_COST
                     if price < following[e, t]:

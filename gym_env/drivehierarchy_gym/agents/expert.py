@@ -15,15 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from drivehierarchy_gym.agents.evasion import BLOCKED, CLOSE, EDGE, OPEN, SHIFTS, plan_shift
+from drivehierarchy_gym.agents.evasion import BLOCKED, CLOSE, EDGE, OPEN, SHIFTS, TIGHT, plan_shift
+from drivehierarchy_gym.agents.last_look import stays_clear
 from drivehierarchy_gym.agents.prediction import LAYER, LAYERS, STANDING, Body, Predictor
 from drivehierarchy_gym.agents.protocol import EpisodeContext
 from drivehierarchy_gym.agents.reference import ReferenceLine, headings, speed_profile
 from drivehierarchy_gym.agents.speed_plan import BESIDE, HIT, NEAR, STEP, SpeedPlan, path_time, plan_speeds
 from drivehierarchy_gym.agents.tracking import DECISION_SECONDS, pursue, target_for
 from drivehierarchy_gym.backends.protocol import TICK_SECONDS
+from drivehierarchy_gym.bridge import STEER_STEP
 from drivehierarchy_gym.catalog import ACTOR_MODELS, EGO_LENGTH, EGO_WIDTH
 from drivehierarchy_gym.geometry import wrap_angle
+from drivehierarchy_gym.plan import EpisodePlan
 from drivehierarchy_gym.state import EgoState, Snapshot
 
 SIGHT = 120.0
@@ -38,7 +41,7 @@ VEHICLE_HIT, VEHICLE_NEAR = (0.4, 0.25), (1.5, 0.6)
 PERSON_HIT, PERSON_NEAR = (0.5, 0.5), (1.2, 1.2)
 WALKING_ALONG_HIT, WALKING_ALONG_NEAR = (0.4, 0.2), (0.8, 0.5)
 """The same for who walks along the road, on its edge: the sidewalk may be that near."""
-STATIC_HIT, STATIC_NEAR = (0.3, 0.12), (0.6, 0.3)
+STATIC_HIT, STATIC_NEAR = (0.3, 0.06), (0.3, 0.3)
 BESIDE_ROOM = (3.0, 1.9)
 """The same for driving beside somebody on the next lane, where one can be overlooked."""
 SLOWEST_BESIDE = 2.0
@@ -49,16 +52,16 @@ GROWTH = 0.12
 """Metres that the box of a moving vehicle grows at either end for every second it is foreseen."""
 MAX_GROWTH = 0.8
 
-PASSING_HIT, PASSING_CLOSE = 0.25, 0.7
-"""m beside a standing body: less is a contact, less than the second is close."""
+PASSING_HIT, PASSING_TIGHT, PASSING_CLOSE = 0.1, 0.25, 0.7
+"""m beside a standing body: less than these is a contact, tight, close."""
 PERSON_PASSING_CLOSE = 1.3
 ALONGSIDE_HIT, ALONGSIDE_CLOSE = 0.5, 3.0
 """m before and behind a standing body within which these hold."""
 WAITING_GAP = 6.0
 """m before an obstacle at which to wait, so that there is room to steer around it."""
-FOLLOWING_GAP, HEADWAY = 2.0, 0.7
+FOLLOWING_GAP, HEADWAY = 3.0, 0.7
 """m, and seconds of way, to keep free in front of the car."""
-ARRIVAL_GAP, ARRIVAL_REACH, ARRIVAL_MARGIN = 0.2, 12, 0.2
+ARRIVAL_GAP, ARRIVAL_REACH, ARRIVAL_MARGIN = 0.2, 12.0, 0.1
 """m: the gap for the last metres to the goal, how many those are, and how far inside its circle counts as there."""
 LINE_GAP = 1.0
 """m between the car's front and a stop line."""
@@ -104,12 +107,10 @@ class ExpertAgent:
         self._context = context
         self._line = ReferenceLine(context.plan, context.network)
         self._predictor = Predictor(context.plan, context.network)
-        goal = context.plan.goal
-        near = np.hypot(self._line.x - goal[0], self._line.y - goal[1]) < context.plan.goal_radius - ARRIVAL_MARGIN
-        beyond_goal = math.ceil(self._line.goal_arc)
-        self._arrival_station = int(np.flatnonzero(near)[0]) if near.any() else beyond_goal
+        self._arrival_arc = _arrival_arc(self._line, context.plan)
         self._arc = 0.0
         self._stood = 0.0
+        self._steer = 0.0
         self._evading = False
         self._drivable: dict[int, NDArray[np.uint8]] = {}
 
@@ -127,6 +128,11 @@ class ExpertAgent:
         patience = self._context.plan.blocked_ticks * TICK_SECONDS - CREEP_BEFORE
         if self._stood >= patience and target < CREEP_SPEED and course.room > CREEP_ROOM:
             target = CREEP_SPEED
+        after = max(ego.speed + DECISION_SECONDS * acceleration, target if target == CREEP_SPEED else 0.0)
+        standing = [body.state for body in bodies if body.state.speed <= STANDING and not _follows(ego, body)]
+        if target > 0.0 and not stays_clear(ego, steer, self._steer, after, standing):
+            target = 0.0
+        self._steer = min(max(steer, self._steer - STEER_STEP), self._steer + STEER_STEP)
         return np.array([steer, target], dtype=np.float32)
 
     def close(self) -> None:
@@ -208,6 +214,7 @@ class ExpertAgent:
                 apart = np.abs(SHIFTS - left) - wide - EGO_WIDTH / 2
                 kinds = np.where(apart < close, CLOSE, OPEN)
                 if gap < ALONGSIDE_HIT:
+                    kinds[apart < PASSING_TIGHT] = TIGHT
                     kinds[apart < PASSING_HIT] = BLOCKED
                 np.maximum(cells[i], kinds.astype(np.uint8), out=cells[i])
         return cells
@@ -258,14 +265,14 @@ class ExpertAgent:
         self._close_signals(cells, snapshot)
         self._close_walls(cells, part, walls)
         self._be_cautious(wished, part, bodies)
-        gap = ARRIVAL_GAP if self._arrival() < ARRIVAL_REACH else FOLLOWING_GAP
+        gap = ARRIVAL_GAP if self._to_go() < ARRIVAL_REACH else FOLLOWING_GAP
         plan = plan_speeds(cells, wished, max(ego.speed, 0.0), gap, HEADWAY)
         soon = np.flatnonzero((cells[: round(1.0 / LAYER) + 1] == HIT).any(axis=0))
         return _Course(x, y, plan, float(soon[0]) if len(soon) else math.inf)
 
-    def _arrival(self) -> int:
-        """Stations ahead of the car at which it has arrived."""
-        return max(self._arrival_station - math.floor(self._arc), 0)
+    def _to_go(self) -> float:
+        """Metres ahead of the car at which it has arrived."""
+        return max(self._arrival_arc - self._arc, 0.0)
 
     def _boxes(self, ego: EgoState, bodies: Sequence[Body]) -> NDArray[np.float64]:
         """Boxes (M, 7) of all predictions, as `path_time` takes them."""
@@ -314,7 +321,7 @@ class ExpertAgent:
         self, cells: NDArray[np.uint8], line: tuple[NDArray[np.float64], ...], walls: Sequence[Body]
     ) -> None:
         """Nothing is free from `WAITING_GAP` before those of `walls` that stand on the line, except up to the goal."""
-        arrival = self._arrival()
+        arrival = self._to_go()
         for body in walls:
             distance = np.hypot(line[0] - body.state.x, line[1] - body.state.y)
             i = int(np.argmin(distance))
@@ -322,7 +329,7 @@ class ExpertAgent:
             if distance[i] < EGO_WIDTH / 2 + body.state.width / 2 + PASSING_HIT:
                 wall = max(int(i - half - WAITING_GAP), 1)
                 if wall <= arrival < i - half:
-                    wall = arrival + 1
+                    wall = int(arrival) + 1
                 cells[:, wall:] = HIT
 
     def _be_cautious(
@@ -346,6 +353,15 @@ class ExpertAgent:
                 passing = (gap + EGO_LENGTH + 2.0) / seconds
                 wished[: i + 1] = np.minimum(wished[: i + 1], np.maximum(stopping, passing))
                 break
+
+
+def _arrival_arc(line: ReferenceLine, plan: EpisodePlan) -> float:
+    """Arc length of the line at which the car is inside the goal's circle; the end of the route where it never is."""
+    arcs = np.arange(0.0, line.line.length, 0.1)
+    x = np.interp(arcs, line.line.arcs, line.line.points[:, 0])
+    y = np.interp(arcs, line.line.arcs, line.line.points[:, 1])
+    inside = np.hypot(x - plan.goal[0], y - plan.goal[1]) < plan.goal_radius - ARRIVAL_MARGIN
+    return float(arcs[int(np.argmax(inside))]) if inside.any() else line.goal_arc
 
 
 def _script_speed(body: Body) -> float:

@@ -27,6 +27,8 @@ TERMINAL_BRAKING = 4.0
 
 # Prices of one decision of the plan; only their proportions matter.
 SLOWNESS_COST, HASTE_COST = 0.5, 2.0
+EAGER, PATIENT = 1.2, 0.8
+"""Weight of slowness now and at the end of the plan: what can be done now is not put off for ever."""
 ACCELERATION_COST, EMERGENCY_COST = 0.12, 6.0
 BESIDE_COST = 0.6
 NEAR_COST, NEAR_SPEED_COST = 2.0, 0.3
@@ -141,6 +143,7 @@ def _search(cells, free, wished, start_speed, changes, gap, headway):  # type: i
     cost[0, first] = 0.0
     low, high = 0, 0
     for k in range(steps):
+        eager = EAGER + (PATIENT - EAGER) * k / steps
         following = np.full((places, top + 1), np.inf)
         following_hit = np.zeros((places, top + 1), dtype=np.bool_)
         new_low, new_high = places, -1
@@ -163,7 +166,7 @@ def _search(cells, free, wished, start_speed, changes, gap, headway):  # type: i
                     if w - v < CHANGES[-1]:
                         price += EMERGENCY_COST
                     # Against the fastest wish of all: against the place's own, standing in a slow place would pay.
-                    price += SLOWNESS_COST * (fastest - speed)
+                    price += SLOWNESS_COST * eager * (fastest - speed)
                     if speed > wish:
                         price += HASTE_COST * (speed - wish) ** 2
                     bump = False
