@@ -46,6 +46,8 @@ WORK_FOLDER = ".build"
 ITEMS_PER_SHARD = 100
 MOST_DRIVES = 4.0
 """A split that is not complete after so many times its first number of drives is given up."""
+ATTEMPTS = 2
+"""How often a drive is tried whose worker dies or whose simulator fails."""
 SILENCE = 600.0
 """Seconds after which a worker that has not finished its drive counts as hung."""
 
@@ -101,6 +103,7 @@ def build_sim(
     }
     finished = _finished(out, provenance)
     if finished is not None:
+        shutil.rmtree(out / WORK_FOLDER, ignore_errors=True)
         return BuildResult(finished, check_edition(finished))
     stamp = json.dumps(provenance, sort_keys=True)
     work = out / WORK_FOLDER
@@ -178,12 +181,20 @@ class _DriveMaker:
         ]
         done = numbers.stop - len(jobs)
         self.progress(f"{split} drives", done, numbers.stop)
-        for event in run_locally(make_drive, jobs, self.workers, SILENCE):
-            if isinstance(event, Lost):
-                raise DataError(f"drive {event.job.recipe.scene_id} failed: {event.reason}")
-            if isinstance(event, Finished):
-                done += 1
-                self.progress(f"{split} drives", done, numbers.stop)
+        for attempt in range(1, ATTEMPTS + 1):
+            lost: list[Lost[_Job]] = []
+            for event in run_locally(make_drive, jobs, self.workers, SILENCE):
+                if isinstance(event, Lost):
+                    lost.append(event)
+                if isinstance(event, Finished):
+                    done += 1
+                    self.progress(f"{split} drives", done, numbers.stop)
+            if lost and attempt == ATTEMPTS:
+                raise DataError(
+                    f"drive {lost[0].job.recipe.scene_id} failed {ATTEMPTS} times; the build can be run again and "
+                    f"resumes: {lost[0].reason}"
+                )
+            jobs = [event.job for event in lost]
         return [entry for drive in recipes for entry in _read_candidates(_drive_file(self.work, drive), self.seed)]
 
 
@@ -307,7 +318,7 @@ class _Archive:
 
 
 def _remove_strangers(data_folder: Path, chosen: Mapping[Split, Mapping[str, Sequence[Plan]]]) -> None:
-    """Files of an earlier, unfinished build with other arguments."""
+    """Removes files of an earlier, unfinished build with other arguments, and what a killed writer left."""
     expected = {
         shard_path(data_folder, task, split, index)
         for split, tasks in chosen.items()
@@ -318,6 +329,8 @@ def _remove_strangers(data_folder: Path, chosen: Mapping[Split, Mapping[str, Seq
         for path in data_folder.glob(f"*/{split}-*.parquet"):
             if path not in expected:
                 path.unlink()
+    for folder in data_folder.glob("*/.partial-*"):
+        shutil.rmtree(folder)
 
 
 def _publish(

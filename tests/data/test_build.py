@@ -23,7 +23,7 @@ from drivehierarchy_data.errors import DataError, EditionNotFoundError
 from drivehierarchy_data.gates import Gate, GateReport
 from drivehierarchy_data.release import QUESTION_FILES
 from tests.data.slow_build import STAMP
-from tests.data.toy_drives import failing_clip, toy_clip
+from tests.data.toy_drives import failing_clip, toy_clip, unlucky_clip
 
 
 def build(out: Path, workers: int = 1, seed: int = 0, clip_of: ClipMaker = toy_clip) -> BuildResult:
@@ -93,7 +93,7 @@ def test_another_edition_is_not_overwritten(folder: Path) -> None:
 
 
 def test_a_failing_drive_is_named_and_nothing_is_published(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"(?s)drive test-0000\d-\w+ failed: .*the world fell down"):
+    with pytest.raises(DataError, match=r"(?s)drive test-0000\d-\w+ failed 2 times; .*the world fell down"):
         build(tmp_path, clip_of=failing_clip)
     with pytest.raises(EditionNotFoundError, match="run its command again, it resumes"):
         open_edition(tmp_path)
@@ -147,6 +147,28 @@ def test_stale_drives_are_made_again(folder: Path, tmp_path: Path, monkeypatch: 
     assert list((tmp_path / WORK_FOLDER).glob("*.zip"))
     build(tmp_path)
     assert content(tmp_path) == content(folder)
+
+
+def test_what_a_killed_writer_left_is_removed(folder: Path, tmp_path: Path) -> None:
+    leftover = tmp_path / DATA_FOLDER / "r1_3" / ".partial-abc" / "test-00000.parquet"
+    leftover.parent.mkdir(parents=True)
+    leftover.write_bytes(b"half")
+    (tmp_path / DATA_FOLDER / "r1_3" / "train-00000.parquet").write_bytes(b"of another build")
+    build(tmp_path)
+    assert content(tmp_path) == content(folder)
+    (tmp_path / WORK_FOLDER).mkdir()  # killed between the manifest and the tidying up
+    build(tmp_path, clip_of=failing_clip)
+    assert not (tmp_path / WORK_FOLDER).exists()
+
+
+def test_a_drive_whose_simulator_fails_once_is_tried_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOY_MARKS", str(tmp_path / "marks"))
+    (tmp_path / "marks").mkdir()
+    build(tmp_path / "out", clip_of=unlucky_clip)
+    assert list((tmp_path / "marks").iterdir())
+    assert content(tmp_path / "out") == content(folder)
 
 
 def _stop_at_the_end(what: str, done: int, total: int) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 import time
 from dataclasses import replace
+from pathlib import Path
 
 from drivehierarchy_data.builders.description import SENTENCES
 from drivehierarchy_data.scene import CAMERA_ORDER, FRONT_CAMERA, Clip, Frame, Object, Situation
@@ -30,6 +32,15 @@ def toy_clip(recipe: DriveRecipe, width: int) -> Clip | None:
 def failing_clip(recipe: DriveRecipe, width: int) -> Clip | None:
     """A drive on which something breaks."""
     raise RuntimeError("the world fell down")
+
+
+def unlucky_clip(recipe: DriveRecipe, width: int) -> Clip | None:
+    """A drive that fails the first time; the folder TOY_MARKS remembers that."""
+    mark = Path(os.environ["TOY_MARKS"]) / recipe.scene_id
+    if not mark.exists():
+        mark.touch()
+        raise RuntimeError("the simulator was out of sorts")
+    return toy_clip(recipe, width)
 
 
 def slow_clip(recipe: DriveRecipe, width: int) -> Clip | None:
