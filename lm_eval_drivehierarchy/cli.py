@@ -24,7 +24,7 @@ class Subcommand(NamedTuple):
 
 SUBCOMMANDS: dict[str, Subcommand] = {
     "demo": Subcommand(
-        "lm_eval_drivehierarchy.commands.demo:demo", "Drive the ten open scenarios with two drivers and report."
+        "lm_eval_drivehierarchy.commands.demo:demo", "Drive ten scenarios, build data, evaluate a baseline, report."
     ),
     "data": Subcommand("drivehierarchy_data.cli:app", "Data of R1-R3: import, check and describe editions."),
     "eval": Subcommand(

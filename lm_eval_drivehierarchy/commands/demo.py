@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -10,15 +13,23 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from drivehierarchy_data.build import build_sim
+from drivehierarchy_data.editions import Edition
 from drivehierarchy_gym.runner.batch import BatchOptions, BatchReport, run_batch
 from drivehierarchy_gym.runner.collection import Collection, SceneResult, collect
 from drivehierarchy_gym.runner.contact_sheet import write_contact_sheet, write_reel
 from drivehierarchy_gym.runner.summary import summarise, write_summary_csv
 from drivehierarchy_gym.runner.tables import print_summary
 from drivehierarchy_gym.runner.watch import BatchDisplay
+from lm_eval_drivehierarchy.baselines import baseline
+from lm_eval_drivehierarchy.commands.evaluate import evaluate
+from lm_eval_drivehierarchy.commands.report import report as write_page
+from lm_eval_drivehierarchy.serve import BaselineServer, ItemFinder
 
 DRIVERS = ("expert", "follower")
 """Who drives: one that sees everything, and one that follows its route and ignores everybody."""
+BASELINE = "prior"
+"""Who answers the questions: it never looks, and gives each task's most usual answer."""
 REEL = ("01_pedestrian_encounter", "02_obstacle_avoidance", "05_t_intersection", "10_roundabout")
 """Families in the video."""
 
@@ -28,11 +39,26 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     workers: Annotated[int, typer.Option("--workers", "-w", help="Runs at the same time.")] = 2,
 ) -> None:
-    """Drive the ten open scenarios with two drivers and report; the same command again continues.
+    """Drive the ten open scenarios, build a small edition, evaluate a baseline on it, and report.
 
-    Exit code 1: a run has no result.
+    The same command again continues. Exit code 1: a run has no result.
     """
     console = Console(width=None if sys.stdout.isatty() else 120)
+    _drive(out, seed, workers, console)
+    _answer(out, seed, workers, console)
+    found = collect([out / "r4"])
+    for driver in DRIVERS:
+        print_summary(console, summarise(found, driver))
+    console.print(_comparison(found))
+    write_summary_csv(out / "r4" / "result_summary.csv", found.results)
+    _pictures(out, found)
+    _write_report(out, found)
+    runs = [str(out / "open_loop" / BASELINE), *(str(out / "r4" / driver) for driver in DRIVERS)]
+    write_page(runs, out=out / "profile", title="DriveHierarchy demo")
+    console.print(f"report: {out / 'report.md'}", soft_wrap=True)
+
+
+def _drive(out: Path, seed: int, workers: int, console: Console) -> None:
     for driver in DRIVERS:
         options = BatchOptions(
             out=out / "r4",
@@ -46,14 +72,26 @@ def demo(
             report = run_batch(options, display)
         _stop_if_incomplete(report)
 
-    found = collect([out / "r4"])
-    for driver in DRIVERS:
-        print_summary(console, summarise(found, driver))
-    console.print(_comparison(found))
-    write_summary_csv(out / "r4" / "result_summary.csv", found.results)
-    _pictures(out, found)
-    _write_report(out, found)
-    console.print(f"report: {out / 'report.md'}", soft_wrap=True)
+
+def _answer(out: Path, seed: int, workers: int, console: Console) -> None:
+    console.print("building the sim edition, size mini")
+    edition = build_sim(out / "sim", "mini", seed, workers, lambda what, done, total: None).edition
+    with _served(edition, seed) as url:
+        evaluate(BASELINE, out=out / "open_loop" / BASELINE, base_url=url, edition=str(edition.folder))
+
+
+@contextmanager
+def _served(edition: Edition, seed: int) -> Iterator[str]:
+    """Base URL of the baseline, for as long as the context lasts."""
+    server = BaselineServer(ItemFinder(edition), baseline(BASELINE, edition, seed), BASELINE, ("127.0.0.1", 0), None)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield server.url
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def _stop_if_incomplete(report: BatchReport) -> None:
@@ -117,6 +155,9 @@ def _write_report(out: Path, found: Collection) -> None:
         "The decisive moment of every run of `expert`, and a [video](video.mp4) of four of them at double speed:",
         "",
         "![contact sheet](contact_sheet.png)",
+        "",
+        "Open-loop questions (R1-R3) on a freshly rendered `mini` edition, answered by the baseline "
+        f"`{BASELINE}`, which never looks: see [the profile](profile/report.html), which joins both parts.",
         "",
         "Every number comes from the `scene_score.json` files below `r4/`; `r4/result_summary.csv` has them by family.",
         "",

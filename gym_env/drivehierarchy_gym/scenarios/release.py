@@ -218,9 +218,10 @@ def _participant(path: Path, network: RoadNetwork, row: Mapping[str, Any]) -> Pa
 def _model(participant: Participant) -> str:
     if participant.role == "main":
         return "car"
-    names, weights = zip(*BLUEPRINT_WEIGHTS, strict=True)
+    names = [name for name, _ in BLUEPRINT_WEIGHTS]
+    weights = [weight for _, weight in BLUEPRINT_WEIGHTS]
     rng = random.Random(f"{BLUEPRINT_SEED}:{participant.id}")
-    return str(rng.choices(names, weights=weights)[0])
+    return rng.choices(names, weights=weights)[0]
 
 
 def _place(path: Path, network: RoadNetwork, participant: Participant) -> Placement:

@@ -202,11 +202,12 @@ def _lane_path(network: RoadNetwork, motion: schema.Drive, model: ActorModel, wh
     start = _pose(network, motion.start, None, f"{where}.start")
     edges = _fill_edges(network, (motion.start.edge, *motion.edges), vclass, f"{where}.edges")
     lanes = {motion.start.edge: motion.start.lane, **motion.lanes}
-    goal = motion.goal and _pose(network, motion.goal, None, f"{where}.goal")
+    goal = None
     if motion.goal is not None:
+        goal = _pose(network, motion.goal, None, f"{where}.goal")
         lanes[motion.goal.edge] = motion.goal.lane
     try:
-        return network.route_polyline(edges, (start.x, start.y), goal and (goal.x, goal.y), lanes, vclass)
+        return network.route_polyline(edges, start[:2], goal and goal[:2], lanes, vclass)
     except ScenarioError as error:
         raise ScenarioError(f"{where}.edges: {error}") from error
 
