@@ -63,6 +63,7 @@ def _choices(documents: Sequence[Document]) -> Iterator[tuple[str, float, float]
     yield "longest option", _mean(_tied(row, max(row), at) for row, at in zip(lengths, right, strict=True)), chance
     yield "shortest option", _mean(_tied(row, min(row), at) for row, at in zip(lengths, right, strict=True)), chance
     yield "likeliest text", _likeliest_text(documents, right), chance
+    yield "likeliest of its set", _likeliest_of_set(documents, right), chance
 
 
 def _tied(row: Sequence[float], wanted: float, right: int) -> float:
@@ -85,6 +86,20 @@ def _likeliest_text(documents: Sequence[Document], right: Sequence[int]) -> floa
         # A text that was never seen is as likely as any.
         rates = [(hits[(other, *text)] + 1 / len(row)) / (shown[(other, *text)] + 1) for text in row]
         total += _tied([round(rate, 9) for rate in rates], round(max(rates), 9), at)
+    return total / len(documents)
+
+
+def _likeliest_of_set(documents: Sequence[Document], right: Sequence[int]) -> float:
+    """The option that, where the same options are shown in the other half, is right most often."""
+    hits: dict[tuple[int, str, frozenset[str]], Counter[str]] = defaultdict(Counter)
+    rows = [[option[3:] for option in document["options"]] for document in documents]
+    keys = [(group_of(document), frozenset(row)) for document, row in zip(documents, rows, strict=True)]
+    for number, (key, row, at) in enumerate(zip(keys, rows, right, strict=True)):
+        hits[(number % 2, *key)][row[at]] += 1
+    total = 0.0
+    for number, (key, row, at) in enumerate(zip(keys, rows, right, strict=True)):
+        counts = [hits[(1 - number % 2, *key)][text] for text in row]
+        total += _tied(counts, max(counts), at)
     return total / len(documents)
 
 

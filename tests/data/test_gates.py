@@ -157,6 +157,21 @@ def test_each_giveaway_is_found_by_its_rule(rule: str, pick: Callable[[random.Ra
     assert scores(choices(100, pick))[rule][0] > 0.95
 
 
+def test_a_set_of_options_that_tells_its_answer_is_found() -> None:
+    rng = random.Random(0)
+    documents = []
+    for number in range(200):
+        texts = sorted(rng.sample("abcdefg", 4))
+        answer = texts[sum(map(ord, texts)) % 4]
+        shown = rng.sample(texts, 4)
+        options = [f"{'ABCD'[i]}. {text}" for i, text in enumerate(shown)]
+        letter = "ABCD"[shown.index(answer)]
+        documents.append({"answer_kind": "choice", "options": options, "answer": letter, "meta": {"n": number}})
+    found = scores(documents)
+    assert found["likeliest of its set"][0] > 0.8
+    assert found["option A"][0] < 0.4
+
+
 def test_a_usual_count_and_distance_are_found() -> None:
     counts = [{"answer_kind": "count", "answer": "3", "meta": {"category": "Vehicle"}} for _ in range(30)]
     assert scores(counts)["usual answer"][0] == 1.0

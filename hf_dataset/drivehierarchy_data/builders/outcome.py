@@ -25,10 +25,10 @@ LEAST_SIDES = (0.007, 0.025)
 
 OUTCOMES: dict[Category, tuple[str, ...]] = {
     "Vehicle": (
-        "Keep going straight.",
+        "Keep going straight at the same speed.",
         "Turn left.",
         "Turn right.",
-        "Stationary.",
+        "Stay where it is.",
         "Brake gently to a stop.",
         "Decelerate gradually without stopping.",
         "Accelerate and go ahead.",
@@ -40,7 +40,10 @@ OUTCOMES: dict[Category, tuple[str, ...]] = {
         "Stop walking.",
     ),
 }
-"""What can happen, by category; each is some item's right answer, so none gives itself away."""
+"""What can happen, by category. No two of a category can be true at once, and any three may be wrong beside any other,
+so that an option neither gives itself nor its neighbours away."""
+STEADY_TURN = 1.5
+"""m/s by which the speed of who turns changes at most: then it neither accelerates nor decelerates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +71,14 @@ def outcome_drafts(clip: Clip) -> Iterator[Draft]:
                 if small or not can_point_at(body, camera):
                     continue
                 course = course_of(clip, index, body.id)
-                happens = course and outcomes(body.category, body, course)
-                if not happens:
+                answer = outcome(body.category, course) if course is not None else None
+                if course is None or answer is None:
                     continue
-                answer, possible = happens
                 name = caption(body, clip.colours_certain)
                 question = QUESTIONS["r3_1"][0].format(
                     caption=name, x1=f"{x1:.1f}", y1=f"{y1:.1f}", x2=f"{x2:.1f}", y2=f"{y2:.1f}", camera=camera
                 )
-                wrong = tuple(other for other in OUTCOMES[body.category] if other != answer and other not in possible)
-                assert course is not None
+                wrong = tuple(other for other in OUTCOMES[body.category] if other != answer)
                 meta = {
                     "frame": frame_token(clip, index),
                     "camera": camera,
@@ -105,48 +106,46 @@ def course_of(clip: Clip, index: int, object_id: str) -> Course | None:
     return Course(tuple(body.speed for body in known), turned, c * dy - s * dx, c * dx + s * dy)
 
 
-def outcomes(category: Category, body: Object, course: Course) -> tuple[str, frozenset[str]] | None:
-    """The one outcome that describes the course, and others that would not be quite wrong; None when unclear."""
-    return _walk(course) if category == "Pedestrian" else _drive(body, course)
+def outcome(category: Category, course: Course) -> str | None:
+    """The one of `OUTCOMES` that describes the course; None when none clearly does."""
+    return _walk(course.speeds) if category == "Pedestrian" else _drive(course)
 
 
-def _drive(body: Object, course: Course) -> tuple[str, frozenset[str]] | None:
+def _drive(course: Course) -> str | None:
     speeds = course.speeds
     start, end = speeds[0], speeds[-1]
     turned = math.degrees(course.turned)
     if max(speeds) < 0.1:
-        return "Stationary.", frozenset()
+        return "Stay where it is."
     if abs(turned) > 30 and course.ahead > 3.0:
-        # Whoever turns may well slow down for it, or speed up after it.
-        changes = {"Decelerate gradually without stopping.", "Accelerate and go ahead.", "Brake gently to a stop."}
-        return ("Turn left." if turned > 0 else "Turn right."), frozenset(changes)
+        if abs(start - end) > STEADY_TURN or end < STEADY_TURN:
+            return None
+        return "Turn left." if turned > 0 else "Turn right."
     if abs(turned) > 6 or abs(course.aside) > 1.2:
         return None
-    straight = frozenset({"Keep going straight."})
     if start > 2.0 and end < 0.1 and _falls(speeds):
-        return "Brake gently to a stop.", straight | {"Decelerate gradually without stopping.", "Stationary."}
+        return "Brake gently to a stop."
     if start - end > 2.5 and end > 1.5 and _falls(speeds):
-        return "Decelerate gradually without stopping.", straight | {"Brake gently to a stop."}
+        return "Decelerate gradually without stopping."
     if end - start > 2.5 and _falls(speeds[::-1]):
-        return "Accelerate and go ahead.", straight
+        return "Accelerate and go ahead."
     if min(speeds) > 2.0 and max(speeds) - min(speeds) < 0.8:
-        return "Keep going straight.", frozenset()
+        return "Keep going straight at the same speed."
     return None
 
 
-def _walk(course: Course) -> tuple[str, frozenset[str]] | None:
-    speeds = course.speeds
+def _walk(speeds: Sequence[float]) -> str | None:
     walks = [speed > 0.4 for speed in speeds]
     stands = [speed < 0.05 for speed in speeds]
     if all(walks):
-        return "Keep walking.", frozenset()
+        return "Keep walking."
     if all(stands):
-        return "Stand still.", frozenset()
+        return "Stand still."
     # Whoever changes does so in time, and once: then "keep walking" and "stand still" are wrong.
     if stands[0] and all(walks[SOON_FRAMES:]) and not any(a and not b for a, b in pairwise(walks)):
-        return "Start walking.", frozenset()
+        return "Start walking."
     if walks[0] and all(stands[SOON_FRAMES:]) and not any(b and not a for a, b in pairwise(walks)):
-        return "Stop walking.", frozenset()
+        return "Stop walking."
     return None
 
 

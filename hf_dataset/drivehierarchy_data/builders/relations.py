@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from itertools import permutations
 
@@ -18,20 +17,12 @@ DEAD_ZONE = 0.1
 CLEAR = 1.0
 """Metres per axis from which on a difference is asked about: less cannot be told from a picture."""
 
-RELATIONS = ("Front", "Rear", "Left", "Right", "Front-Left", "Front-Right", "Rear-Left", "Rear-Right")
-ALIKE = 12.0
-"""Degrees."""
-_RANGES = {
-    "Front": (0.0, 0.0),
-    "Front-Left": (0.0, 90.0),
-    "Left": (90.0, 90.0),
-    "Rear-Left": (90.0, 180.0),
-    "Rear": (180.0, 180.0),
-    "Rear-Right": (180.0, 270.0),
-    "Right": (270.0, 270.0),
-    "Front-Right": (270.0, 360.0),
+RELATIONS = {
+    "axis": ("Front", "Rear", "Left", "Right"),
+    "diagonal": ("Front-Left", "Front-Right", "Rear-Left", "Rear-Right"),
 }
-"""Directions that a relation stands for, degrees counter-clockwise from ahead."""
+"""The relations, in two sets. Options are of one set: "Front" and "Front-Left" are neighbours that no eye can tell
+apart, and were they shown together only where neither is true, that would give both away."""
 _ASKED: tuple[Category, ...] = ("Vehicle", "Pedestrian", "Bicycle", "Traffic Cone")
 
 
@@ -43,18 +34,6 @@ def relation(forward: float, left: float) -> str:
     if abs(left) > DEAD_ZONE:
         parts.append("Left" if left > 0 else "Right")
     return "-".join(parts)
-
-
-def neighbours(forward: float, left: float) -> frozenset[str]:
-    """Relations that an eye might take for the true one: those in directions within `ALIKE` degrees of the true one,
-    diagonals reaching from axis to axis. They are no wrong options."""
-    direction = math.degrees(math.atan2(left, forward))
-    return frozenset(
-        name
-        for name in RELATIONS
-        for low, high in (_RANGES[name],)
-        if any(low - ALIKE <= direction + turn <= high + ALIKE for turn in (-360.0, 0.0, 360.0))
-    )
 
 
 def relation_drafts(clip: Clip) -> Iterator[Draft]:
@@ -93,7 +72,7 @@ def relation_drafts(clip: Clip) -> Iterator[Draft]:
                 "reference_ego_xy": [reference_x, reference_y],
                 "gt_relation": answer,
             }
-            alike = neighbours(forward, left)
-            wrong = tuple(f"{other}." for other in RELATIONS if other != answer and other not in alike)
+            group = "diagonal" if "-" in answer else "axis"
+            wrong = tuple(f"{other}." for other in RELATIONS[group] if other != answer)
             key = f"{index}:{subject.id}:{reference.id}"
-            yield Draft("r2_3", key, question, f"{answer}.", front(index), "pair", f"{answer}.", wrong, meta)
+            yield Draft("r2_3", key, question, f"{answer}.", front(index), group, f"{answer}.", wrong, meta)

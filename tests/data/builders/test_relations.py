@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from drivehierarchy_data.builders.relations import RELATIONS, neighbours, relation, relation_drafts
+from drivehierarchy_data.builders.relations import RELATIONS, relation, relation_drafts
 from tests.data.toy_scene import body, clip, frame
 
 
@@ -45,9 +41,8 @@ def test_small_differences_are_not_asked_about() -> None:
     }
 
 
-@given(st.floats(0, 2 * math.pi), st.floats(1, 60))
-def test_the_true_relation_is_always_among_its_neighbours(direction: float, distance: float) -> None:
-    forward, left = distance * math.cos(direction), distance * math.sin(direction)
-    found = neighbours(forward, left)
-    assert relation(forward, left) in found
-    assert len(RELATIONS) - len(found) >= 3
+def test_options_are_of_one_set() -> None:
+    drafts = list(relation_drafts(clip(frame(body("a", 20, 3), body("b", 30, -4), body("c", 20.02, -9)))))
+    for draft in drafts:
+        assert {draft.truth, *draft.wrong} == {f"{name}." for name in RELATIONS[draft.group]}
+    assert {draft.group for draft in drafts} == {"axis", "diagonal"}
