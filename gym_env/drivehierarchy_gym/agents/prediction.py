@@ -95,6 +95,7 @@ class Predictor:
         path = drive.path if isinstance(drive, PathDrive) else None
         parked = ACTOR_MODELS[actor.model].contact == "static" or isinstance(drive, StandDrive)
         may_start = False
+        tracks: tuple[Track, ...]
         if isinstance(drive, PathDrive):
             arc = drive.path.project(actor.x, actor.y).arc
             parked = arc >= drive.path.length - 0.3
@@ -219,10 +220,10 @@ def _hold(actor: ActorState) -> Track:
 
 
 def _straight(actor: ActorState, until: float = math.inf) -> Track:
-    times = np.arange(LAYERS) * LAYER
+    times: NDArray[np.float64] = np.arange(LAYERS, dtype=np.float64) * LAYER
+    times[times > until] = np.nan
     x = actor.x + math.cos(actor.yaw) * actor.speed * times
     y = actor.y + math.sin(actor.yaw) * actor.speed * times
-    x[times > until] = y[times > until] = np.nan
     return Track(actor, x, y, np.full(LAYERS, actor.yaw), likely=True)
 
 

@@ -48,7 +48,8 @@ def agent_factory(name: str) -> Callable[..., Agent]:
     if not hasattr(module, class_name):
         classes = [key for key, value in vars(module).items() if inspect.isclass(value)]
         raise AgentError(f"agent {name!r}: {unknown_name(f'class of {module_name!r}', class_name, classes)}")
-    return getattr(module, class_name)  # type: ignore[no-any-return]
+    factory: Callable[..., Agent] = getattr(module, class_name)
+    return factory
 
 
 def agent_options(name: str) -> dict[str, inspect.Parameter]:

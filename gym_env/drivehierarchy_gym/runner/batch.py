@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from drivehierarchy_gym.agents.registry import make_agent
+from drivehierarchy_gym.env import DriveHierarchyEnv
 from drivehierarchy_gym.errors import DriveHierarchyError, unknown_name
-from drivehierarchy_gym.prompt import load_template
 from drivehierarchy_gym.runner.episode import (
     EpisodeJob,
     Outcome,
@@ -155,6 +155,8 @@ def run_batch(options: BatchOptions, listener: Listener | None = None) -> BatchR
     """
     listener = listener or Listener()
     _check(options)
+    environment = {"suite": options.suite, **options.environment}
+    DriveHierarchyEnv(**environment).close()  # a wrong option is found before anything is written
     suite = load_suite(options.suite, options.environment.get("release"))
     ids = select(suite, options.scenarios, options.families)
     if not ids:
@@ -203,7 +205,7 @@ def run_batch(options: BatchOptions, listener: Listener | None = None) -> BatchR
                     model_folder=folder,
                     place=place,
                     seed=episode_seed(options.seed, scenario, repeat),
-                    environment={"suite": options.suite, **options.environment},
+                    environment=environment,
                     agent=options.agent,
                     agent_options=dict(options.agent_options),
                     agent_timeout=options.agent_timeout,
@@ -240,7 +242,6 @@ def _protocol(environment: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of the environment that decide results; files count by their content, not by where they lie."""
     found = {key: value for key, value in environment.items() if key != "release" and value is not None}
     if "prompt_file" in found:
-        load_template(found["prompt_file"])
         found["prompt_file"] = hashlib.sha256(Path(found["prompt_file"]).read_bytes()).hexdigest()
     return found
 

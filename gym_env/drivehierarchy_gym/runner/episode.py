@@ -32,6 +32,7 @@ from drivehierarchy_gym.runner.records import (
     PARTIAL_FOLDER,
     SCORE_FILE,
     STEPS_FILE,
+    UNSCORED_FILE,
     RunPlace,
     VoidKind,
     publish,
@@ -111,7 +112,7 @@ def run_episode(job: EpisodeJob, report: Callable[[StepProgress], None]) -> Outc
         return _void(job, partial, "system_error", traceback.format_exc(limit=30))
     if record["extra"]["decisions"] and sum(faults.values()) >= record["extra"]["decisions"]:
         kinds = ", ".join(f"{count} x {kind}" for kind, count in sorted(faults.items()))
-        write_json(partial / f"unscored_{SCORE_FILE}", record)
+        write_json(partial / UNSCORED_FILE, record)
         detail = f"not one of the agent's {record['extra']['decisions']} answers was an action ({kinds})"
         return _void(job, partial, "no_valid_answer", detail, stops=f"{job.place.label}: {detail}")
     write_json(partial / SCORE_FILE, record)

@@ -23,6 +23,8 @@ SCORE_FILE = "scene_score.json"
 STEPS_FILE = "steps.jsonl"
 AGENT_FILE = "agent.jsonl"
 VOID_FILE = "void.json"
+UNSCORED_FILE = "unscored_scene_score.json"
+"""A record that does not count, under a name that no summary, the release's own included, takes for a result."""
 FRAMES_FOLDER = "frames"
 VOID_FOLDER = "void"
 PARTIAL_FOLDER = ".partial"
@@ -160,7 +162,7 @@ def set_aside(model_folder: Path, folder: Path, place: RunPlace, reason: str) ->
     target = _next_attempt(model_folder, place)
     for entry in sorted(folder.iterdir()):
         if not entry.name.startswith("repeat_"):
-            os.rename(entry, target / entry.name)
+            os.rename(entry, target / (UNSCORED_FILE if entry.name == SCORE_FILE else entry.name))
     write_void(target, place, "system_error", reason)
     return target
 

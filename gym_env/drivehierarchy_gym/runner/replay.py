@@ -107,7 +107,7 @@ def _kept_frames(run: RunFiles) -> Iterator[NDArray[np.uint8]]:
             picture = cv2.imread(str(path))
             if picture is None:
                 raise ReplayError(f"{path}: missing or not a picture; delete {path.parent} to simulate the run again")
-            pictures.append(cv2.cvtColor(picture, cv2.COLOR_BGR2RGB))
+            pictures.append(np.asarray(cv2.cvtColor(picture, cv2.COLOR_BGR2RGB), dtype=np.uint8))
         time, speed, command, score = (
             (0.0, 0.0, "", 0.0)
             if step is None
@@ -183,10 +183,13 @@ def write_video(path: Path, pictures: Iterator[NDArray[np.uint8]], fps: int = FR
     count = 0
     try:
         if path.suffix.lower() == ".gif":
-            images = [cv2.resize(picture, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA) for picture in pictures]
+            images: Any = [
+                cv2.resize(picture, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA) for picture in pictures
+            ]
             count = len(images)
             imageio.mimwrite(partial, images, duration=1000 / fps, loop=0)
         else:
+            writer: Any
             with imageio.get_writer(
                 partial, fps=fps, codec="libx264", macro_block_size=2, ffmpeg_params=list(CODEC)
             ) as writer:

@@ -19,6 +19,7 @@ from drivehierarchy_gym.scenarios.schema import AllOf, AtTime, EgoArrivesIn, Ego
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.patches import Circle
 
 MARGIN = 20.0
 """m of map shown around everything that matters."""
@@ -171,10 +172,10 @@ def _draw_box(axes: Axes, pose: Pose, length: float, width: float, colour: str) 
     axes.plot([pose.x, tip[0]], [pose.y, tip[1]], color="white", linewidth=0.8, zorder=5, solid_capstyle="butt")
 
 
-def _circle(centre: tuple[float, float], radius: float, colour: str) -> object:
-    from matplotlib.patches import Circle
+def _circle(centre: tuple[float, float], radius: float, colour: str) -> Circle:
+    from matplotlib import patches
 
-    return Circle(centre, radius, facecolor="none", edgecolor=colour, linewidth=1.4, zorder=3)
+    return patches.Circle(centre, radius, facecolor="none", edgecolor=colour, linewidth=1.4, zorder=3)
 
 
 def _label(axes: Axes, pose: Pose, text: str, colour: str) -> None:

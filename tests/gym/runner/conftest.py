@@ -64,21 +64,6 @@ def put() -> Callable[[Path, Any], Path]:
     return write
 
 
-@pytest.fixture(scope="session")
-def tiny_suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A suite of two short empty roads."""
-    folder = tmp_path_factory.mktemp("tiny")
-    for name, family, goal in (("one", "03_turning", 100), ("two", "08_merging", 90)):
-        (folder / f"{name}.yaml").write_text(
-            f"id: {name}\n"
-            f"family: {family}\n"
-            "description: an empty road\n"
-            'ego: {start: {edge: "360414561", lane: 0, pos: 40}, edges: ["360414561"], '
-            f'goal: {{edge: "360414561", lane: 0, pos: {goal}}}, lanes: {{"360414561": 0}}}}\n'
-        )
-    return folder
-
-
 @pytest.fixture
 def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """`module:Class` of an agent that misbehaves as its options say, from the third decision on."""

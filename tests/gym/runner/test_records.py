@@ -122,7 +122,8 @@ def test_damaged_result_is_set_aside_without_its_neighbours(tmp_path, record, pu
     with pytest.raises(ResultError):
         finished_score(tmp_path, PLACE)
     where = set_aside(tmp_path, tmp_path / "04_intersection/s1", PLACE, "damaged")
-    assert (where / "scene_score.json").read_text() == "{"
+    assert (where / "unscored_scene_score.json").read_text() == "{"
+    assert not (where / "scene_score.json").exists()
     assert finished_score(tmp_path, PLACE) is None
     assert finished_score(tmp_path, RunPlace("04_intersection", "s1", 1, 2)) is not None
     assert next(read_voids(tmp_path)).detail == "damaged"

@@ -1,4 +1,4 @@
-"""A chat endpoint on this machine that answers from a script."""
+"""What several parts of the tests need: a chat endpoint that answers from a script, and a suite of short drives."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,3 +81,18 @@ def chat_server() -> Iterator[ChatServer]:
     server = ChatServer()
     yield server
     server.close()
+
+
+@pytest.fixture(scope="session")
+def tiny_suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A suite of two short empty roads."""
+    folder = tmp_path_factory.mktemp("tiny")
+    for name, family, goal in (("one", "03_turning", 75), ("two", "08_merging", 70)):
+        (folder / f"{name}.yaml").write_text(
+            f"id: {name}\n"
+            f"family: {family}\n"
+            "description: an empty road\n"
+            'ego: {start_speed: 7, start: {edge: "360414561", lane: 0, pos: 40}, edges: ["360414561"], '
+            f'goal: {{edge: "360414561", lane: 0, pos: {goal}}}, lanes: {{"360414561": 0}}}}\n'
+        )
+    return folder
