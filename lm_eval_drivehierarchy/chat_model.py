@@ -252,15 +252,26 @@ class DriveHierarchyChat(LM):
 
 def image_part(location: ImageLocation) -> dict[str, Any]:
     """One image as a part of a chat message: a JPEG data URL. Raises ImageError for a damaged image."""
+    return {
+        "type": "image_url",
+        "image_url": {
+            "url": f"data:image/jpeg;base64,{base64.b64encode(jpeg(location)).decode()}",
+            "detail": "auto",
+        },
+    }
+
+
+def jpeg(location: ImageLocation) -> bytes:
+    """The JPEG file that a model is shown: the image as it is, or encoded when it is of another format.
+
+    Raises ImageError for a damaged image.
+    """
     data = location.read()
     if location.media_type != "image/jpeg":
         buffer = io.BytesIO()
         decode(data, str(location)).convert("RGB").save(buffer, "JPEG", quality=JPEG_QUALITY)
         data = buffer.getvalue()
-    return {
-        "type": "image_url",
-        "image_url": {"url": f"data:image/jpeg;base64,{base64.b64encode(data).decode()}", "detail": "auto"},
-    }
+    return data
 
 
 def interleave(text: str, images: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""`drivehierarchy sft`: which tasks to train on, and what training did."""
+"""`drivehierarchy sft`: which tasks to train on, the training set, and what training did."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lm_eval_drivehierarchy.commands.options import RULE_HELP, parse_rule
+from lm_eval_drivehierarchy.commands.sft_export import check_command, export_command
 from lm_eval_drivehierarchy.comparability import like_paper, refuse
 from lm_eval_drivehierarchy.report.document import Document, Note
 from lm_eval_drivehierarchy.report.document import Table as PageTable
@@ -25,7 +26,9 @@ from lm_eval_drivehierarchy.targets import CONTROLS, THRESHOLD, best_known, defi
 from lm_eval_drivehierarchy.tasks import TASKS_BY_ID
 from lm_eval_drivehierarchy.transfer import TransferError, page, paper_transfer, transfer
 
-app = typer.Typer(no_args_is_help=True, help="Training from weak tasks: choose targets, compare the trained models.")
+app = typer.Typer(no_args_is_help=True, help="Training from weak tasks: targets, training sets, comparisons.")
+app.command("export")(export_command)
+app.command("check")(check_command)
 
 
 @app.command("targets")

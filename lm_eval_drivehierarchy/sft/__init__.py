@@ -1,0 +1,1 @@
+"""Supervised fine-tuning on weak tasks: training sets that show what evaluation shows and share nothing with it."""
