@@ -32,8 +32,9 @@ from tests.data import independent
 
 CHECKED = int(os.environ.get("DRIVEHIERARCHY_CHECKED_ITEMS", "2"))
 WIDTH = 800
-TOLERANCE = 0.12
-"""Share of a body's pixels in which box and mesh may disagree about who is in front."""
+DOUBT = 1.5
+"""Where boxes and meshes disagree about who is in front, a body near the limit of visibility may be counted or not: one
+with up to so many times its pixels, or as many times fewer."""
 
 
 @pytest.fixture(scope="module")
@@ -81,15 +82,17 @@ class Oracle:
         counts = np.bincount(self._owners(index, camera).ravel() + 1, minlength=1)[1:]
         return {self.snapshot(index).actors[n].id: int(count) for n, count in enumerate(counts) if count}
 
-    def plainly(self, index: int, camera: str, category: str) -> set[str]:
-        """Bodies of a category with enough pixels, and those that are so near the limit that either may be said."""
+    def plainly(self, index: int, camera: str, category: str) -> tuple[set[str], set[str]]:
+        """Bodies of a category that must count as visible, and those that may."""
         limit = VISIBLE_PIXELS * (WIDTH / 1600) ** 2
         models = {body.id: body.model for body in self.snapshot(index).actors}
-        return {
-            name
+        counts = {
+            name: count
             for name, count in self.pixels(index, camera).items()
-            if ACTOR_MODELS[models[name]].category == category and count >= limit * (1 - TOLERANCE)
+            if ACTOR_MODELS[models[name]].category == category
         }
+        must = {name for name, count in counts.items() if count >= limit * DOUBT}
+        return must, {name for name, count in counts.items() if count >= limit / DOUBT}
 
     def owner(self, index: int, camera: str, u: int, v: int) -> str:
         number = int(self._owners(index, camera)[v, u])
@@ -131,22 +134,24 @@ def task(*names: str) -> pytest.MarkDecorator:
 def test_who_is_visible(drafts: list[tuple[Draft, Oracle]]) -> None:
     for draft, oracle in drafts:
         ((index, camera),) = draft.views
-        seen = oracle.plainly(index, camera, draft.meta["category"])
+        must, may = oracle.plainly(index, camera, draft.meta["category"])
         if "bucket" in draft.meta:
             low, high = {"Near": (0, 20), "Mid": (20, 50), "Far": (50, 1e9)}[draft.meta["bucket"]]
-            seen = {name for name in seen if low <= oracle.distance(index, name) < high}
-        assert seen == set(draft.meta["object_ids"])
+            must, may = ({n for n in names if low <= oracle.distance(index, n) < high} for names in (must, may))
+        assert must <= set(draft.meta["object_ids"]) <= may
 
 
 @task("r1_1_c", "r1_2_a")
 def test_who_is_nearest_and_how_far(drafts: list[tuple[Draft, Oracle]]) -> None:
     for draft, oracle in drafts:
         ((index, camera),) = draft.views
-        seen = oracle.plainly(index, camera, draft.meta["category"])
-        nearest = min(seen, key=lambda name: oracle.distance(index, name))
-        assert nearest == draft.meta["target_object_id"]
+        must, may = oracle.plainly(index, camera, draft.meta["category"])
+        target = draft.meta["target_object_id"]
+        distance = oracle.distance(index, target)
+        assert target in may
+        assert distance <= min((oracle.distance(index, name) for name in must), default=distance)
         if draft.task == "r1_2_a":
-            assert draft.truth == f"{oracle.distance(index, nearest):.2f} m"
+            assert draft.truth == f"{distance:.2f} m"
 
 
 @task("r1_2_b")
@@ -168,8 +173,9 @@ def test_boxes(drafts: list[tuple[Draft, Oracle]]) -> None:
 @task("r2_1", "r2_2_a")
 def test_who_is_visible_over_views(drafts: list[tuple[Draft, Oracle]]) -> None:
     for draft, oracle in drafts:
-        seen = set().union(*(oracle.plainly(index, camera, "Vehicle") for index, camera in draft.views))
-        assert str(len(seen)) == draft.truth
+        pairs = [oracle.plainly(index, camera, "Vehicle") for index, camera in draft.views]
+        must, may = (set[str]().union(*names) for names in zip(*pairs, strict=True))
+        assert len(must) <= int(draft.truth) <= len(may)
 
 
 @task("r2_2_b", "r2_3", "r3_1")
