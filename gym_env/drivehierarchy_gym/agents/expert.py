@@ -51,6 +51,8 @@ POSSIBLE_SECONDS = 3.0
 GROWTH = 0.12
 """Metres that the box of a moving vehicle grows at either end for every second it is foreseen."""
 MAX_GROWTH = 0.8
+TIGHT_SCALE = 0.15
+"""What is left of that room where it cannot be kept: then only a touch counts as contact."""
 
 PASSING_HIT, PASSING_TIGHT, PASSING_CLOSE = 0.1, 0.25, 0.7
 """m beside a standing body: less than these is a contact, tight, close."""
@@ -261,12 +263,16 @@ class ExpertAgent:
         yaw, curvature = headings(x, y)
         wished = speed_profile(curvature, np.interp(arcs, stations, line.limit))[BEHIND:]
         part = x[BEHIND:], y[BEHIND:], yaw[BEHIND:]
-        cells = path_time(part, EGO_LENGTH / 2, EGO_WIDTH / 2, self._boxes(ego, bodies), LAYERS)
-        self._close_signals(cells, snapshot)
-        self._close_walls(cells, part, walls)
         self._be_cautious(wished, part, bodies)
         gap = ARRIVAL_GAP if self._to_go() < ARRIVAL_REACH else FOLLOWING_GAP
-        plan = plan_speeds(cells, wished, max(ego.speed, 0.0), gap, HEADWAY)
+        for scale in (1.0, TIGHT_SCALE):
+            boxes = self._boxes(ego, bodies, scale)
+            cells = path_time(part, EGO_LENGTH / 2, EGO_WIDTH / 2, boxes, LAYERS)
+            self._close_signals(cells, snapshot)
+            self._close_walls(cells, part, walls)
+            plan = plan_speeds(cells, wished, max(ego.speed, 0.0), gap, HEADWAY)
+            if not plan.contact:
+                break
         soon = np.flatnonzero((cells[: round(1.0 / LAYER) + 1] == HIT).any(axis=0))
         return _Course(x, y, plan, float(soon[0]) if len(soon) else math.inf)
 
@@ -274,8 +280,8 @@ class ExpertAgent:
         """Metres ahead of the car at which it has arrived."""
         return max(self._arrival_arc - self._arc, 0.0)
 
-    def _boxes(self, ego: EgoState, bodies: Sequence[Body]) -> NDArray[np.float64]:
-        """Boxes (M, 7) of all predictions, as `path_time` takes them."""
+    def _boxes(self, ego: EgoState, bodies: Sequence[Body], scale: float) -> NDArray[np.float64]:
+        """Boxes (M, 7) of all predictions, as `path_time` takes them; `scale` shrinks the room kept around them."""
         layers = np.arange(LAYERS)
         rows = []
         for body in bodies:
@@ -301,8 +307,8 @@ class ExpertAgent:
                 for kind, room in kinds:
                     box = np.empty((LAYERS, 7))
                     box[:, 0], box[:, 1], box[:, 2] = track.x, track.y, track.yaw
-                    box[:, 3] = state.length / 2 + room[0] + grown
-                    box[:, 4] = state.width / 2 + room[1]
+                    box[:, 3] = state.length / 2 + scale * (room[0] + grown)
+                    box[:, 4] = state.width / 2 + scale * room[1]
                     box[:, 5], box[:, 6] = layers, kind
                     rows.append(box)
         return np.concatenate(rows) if rows else np.empty((0, 7))
