@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -88,7 +89,7 @@ class DriveHierarchyEnv(gym.Env[Observation, Any]):
 
     def __init__(
         self,
-        suite: str = "open",
+        suite: str | os.PathLike[str] = "open",
         scenario: str | Sequence[str] | None = None,
         release: str | os.PathLike[str] | None = None,
         backend: str = "sumo",
@@ -100,7 +101,10 @@ class DriveHierarchyEnv(gym.Env[Observation, Any]):
         parse_rule: ParseRule = "official",
         prompt_file: str | os.PathLike[str] | None = None,
         render_mode: str | None = None,
+        **unknown: Any,
     ) -> None:
+        for name in unknown:
+            raise unknown_name("argument", name, _ARGUMENTS)
         for kind, found, known in (
             ("backend", backend, BACKENDS),
             ("action_mode", action_mode, ACTION_MODES),
@@ -112,8 +116,8 @@ class DriveHierarchyEnv(gym.Env[Observation, Any]):
         ):
             _check_choice(kind, found, known)
         self.suite = load_suite(suite, release)
-        wanted = (scenario,) if isinstance(scenario, str) else tuple(scenario or self.suite.ids)
-        self.scenario_ids = tuple(self.suite.entry(name).id for name in wanted)
+        wanted = tuple(scenario or self.suite.ids) if isinstance(scenario, (list, tuple, type(None))) else (scenario,)
+        self.scenario_ids = tuple(self.suite.entry(str(name)).id for name in wanted)
         self.backend: Backend = make_backend(backend, **(backend_options or {}))
         self.action_mode = action_mode
         self.observation_mode = observation
@@ -254,7 +258,7 @@ class DriveHierarchyEnv(gym.Env[Observation, Any]):
         for name in options:
             _check_choice("reset option", name, ("scenario",))
         if "scenario" in options:
-            return self.suite.entry(options["scenario"]).id
+            return self.suite.entry(str(options["scenario"])).id
         return self.scenario_ids[int(self.np_random.integers(len(self.scenario_ids)))]
 
     def _actuate(self, decoded: Decoded) -> VehicleControl:
@@ -390,3 +394,10 @@ class DriveHierarchyEnv(gym.Env[Observation, Any]):
 def _check_choice(kind: str, found: object, known: Sequence[object]) -> None:
     if found not in known:
         raise unknown_name(kind, str(found), [str(name) for name in known])
+
+
+_ARGUMENTS = tuple(
+    name
+    for name, parameter in inspect.signature(DriveHierarchyEnv.__init__).parameters.items()
+    if name != "self" and parameter.kind is not parameter.VAR_KEYWORD
+)

@@ -160,6 +160,9 @@ def test_scenarios_are_chosen_by_argument_and_option(make) -> None:
         ({"command_chooser": "lanes"}, "unknown command_chooser 'lanes'; did you mean 'lane'"),
         ({"parse_rule": "flexibel"}, "unknown parse_rule 'flexibel'; did you mean 'flexible'"),
         ({"backend": "sumoo"}, "unknown backend 'sumoo'; did you mean 'sumo'"),
+        ({"action_mod": "text"}, "unknown argument 'action_mod'; did you mean 'action_mode'"),
+        ({"scenario": 3}, "unknown scenario '3'"),
+        ({"scenario": [3]}, "unknown scenario '3'"),
     ],
 )
 def test_unknown_names_suggest_the_nearest(make, arguments, message) -> None:
@@ -173,6 +176,9 @@ def test_unknown_reset_options_are_refused(make) -> None:
         env.reset(options={"scenaro": "plane"})
     with pytest.raises(UnknownNameError, match="unknown scenario 'plano'"):
         env.reset(options={"scenario": "plano"})
+    for wrong in (3, None, ["plane"]):
+        with pytest.raises(UnknownNameError, match="unknown scenario"):
+            env.reset(options={"scenario": wrong})
 
 
 # --- time and control ------------------------------------------------------------------------------------------------
@@ -463,7 +469,7 @@ def test_the_documentation_lists_the_arguments_with_their_defaults() -> None:
     parameters = list(inspect.signature(DriveHierarchyEnv.__init__).parameters.values())[1:]
     written = re.findall(r"^\| `(\w+)` \| `(.+?)` \|", section("Arguments"), re.MULTILINE)
     assert sorted((name, ast.literal_eval(default)) for name, default in written) == sorted(
-        (parameter.name, parameter.default) for parameter in parameters
+        (parameter.name, parameter.default) for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from drivehierarchy_gym.errors import InfrastructureError, unknown_name
@@ -16,13 +17,16 @@ def make_backend(name: str, **options: Any) -> Backend:
     """Backend by name, with the options of its constructor.
 
     Raises:
-        UnknownNameError: no such backend.
+        UnknownNameError: no such backend, or an option that it does not have.
         InfrastructureError: the backend is not part of this version.
-        TypeError: an option that the backend does not have.
     """
     if name == "sumo":
         from drivehierarchy_gym.backends.sumo.backend import SumoBackend
 
+        known = inspect.signature(SumoBackend).parameters
+        for option in options:
+            if option not in known:
+                raise unknown_name("option of backend 'sumo'", option, known)
         return SumoBackend(**options)
     if name == "carla":
         raise InfrastructureError(

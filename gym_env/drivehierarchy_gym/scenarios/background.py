@@ -18,7 +18,7 @@ from drivehierarchy_gym.geometry import Polyline, Pose
 from drivehierarchy_gym.plan import ActorPlan, TrafficDrive, WalkDrive
 from drivehierarchy_gym.road.elements import Edge, Lane
 from drivehierarchy_gym.road.network import RoadNetwork
-from drivehierarchy_gym.scenarios.schema import BackgroundTraffic
+from drivehierarchy_gym.scenarios.schema import BACKGROUND_PREFIXES, BackgroundTraffic
 
 MODEL_WEIGHTS = {"car": 46, "suv": 18, "van": 10, "truck": 6, "bus": 4, "motorcycle": 6, "bicycle": 10}
 """Mix of the vehicles."""
@@ -120,7 +120,7 @@ def _vehicles(
         assert model.sumo_class is not None
         edges = _random_route(network, lane, model.sumo_class, rng)
         yield ActorPlan(
-            f"traffic_{number:03d}",
+            f"{BACKGROUND_PREFIXES[0]}{number:03d}",
             name,
             Pose(x, y, front.yaw),
             TrafficDrive(edges, lane.index, pos, 0.0),
@@ -215,7 +215,7 @@ def _walkers(network: RoadNetwork, area: _Area, count: int, rng: random.Random) 
         else:
             continue
         yield ActorPlan(
-            f"walker_{number:03d}",
+            f"{BACKGROUND_PREFIXES[1]}{number:03d}",
             "pedestrian",
             pose,
             WalkDrive(_random_walk(network, lane, neighbours, rng), pos),

@@ -17,6 +17,8 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from drivehierarchy_gym.catalog import ACTOR_MODELS, EGO_BLUEPRINT, EGO_LENGTH, EGO_WIDTH
 from drivehierarchy_gym.errors import ReleaseNotFoundError, ScenarioError
 from drivehierarchy_gym.geometry import boxes_overlap
@@ -28,9 +30,11 @@ from drivehierarchy_gym.scenarios.schema import (
     Family,
     LanePlace,
     Scenario,
+    Stand,
     Traffic,
     Weather,
     WorldPlace,
+    explain,
 )
 from drivehierarchy_gym.scenarios.schema import (
     Path as PathMotion,
@@ -139,8 +143,15 @@ def read_scenario(path: Path) -> Scenario:
     """Convert one `entity.json`.
 
     Raises:
-        ScenarioError: names the file, the participant and what is wrong with it.
+        ScenarioError: names the file, the participant or field, and what is wrong with it.
     """
+    try:
+        return _convert(path)
+    except ValidationError as error:
+        raise ScenarioError(explain(path, error)) from error
+
+
+def _convert(path: Path) -> Scenario:
     root = path.parents[len(SCENARIO_FOLDER.parts) + 2]
     net = root / NETWORK_FILE
     network = load_network(net)
@@ -345,13 +356,10 @@ def _pedestrian(path: Path, network: RoadNetwork, participant: Participant) -> A
     start = network.lane_pose(hit.lane.id, hit.pos)
     points = [(start.x, start.y), *participant.points[1:]]
     speeds = [v if v > 0.1 else WALKING_SPEED for v in participant.speeds[1:]]
-    distinct = _distinct(points, speeds)
-    return Actor(
-        id=participant.id,
-        model="pedestrian",
-        motion=PathMotion(points=tuple(WorldPlace(x=px, y=py) for px, py in distinct[0]), speed=tuple(distinct[1])),
-        seen_by_traffic=False,
-    )
+    kept, kept_speeds = _distinct(points, speeds)
+    places = tuple(WorldPlace(x=px, y=py) for px, py in kept)
+    motion = PathMotion(points=places, speed=tuple(kept_speeds)) if kept_speeds else Stand(place=places[0])
+    return Actor(id=participant.id, model="pedestrian", motion=motion, seen_by_traffic=False)
 
 
 def _distinct(

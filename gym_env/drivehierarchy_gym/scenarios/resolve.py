@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from drivehierarchy_gym.catalog import ACTOR_MODELS, ActorModel
 from drivehierarchy_gym.errors import ScenarioError, unknown_name
-from drivehierarchy_gym.geometry import Polyline, Pose, wrap_angle
+from drivehierarchy_gym.geometry import Polyline, Pose, boxes_overlap, wrap_angle
 from drivehierarchy_gym.plan import ActorPlan, Drive, EpisodePlan, PathDrive, StandDrive, TrafficDrive
 from drivehierarchy_gym.road.default_map import default_network_path
 from drivehierarchy_gym.road.network import RoadNetwork, load_network
@@ -20,6 +21,8 @@ GOAL_RADIUS = 8.0
 """Metres around the goal that count as arrived (paper Appendix E, facts §3.9)."""
 FALLBACK_REFERENCE_SPEED = 5.56
 """m/s; reference duration of a route that states none (facts §4)."""
+OVERLAP_TOLERANCE = 0.1
+"""Metres that two bodies may share at the start, since a vehicle on a bend lies on its chord."""
 SPARE_SECONDS = 10.0
 """Added to the reference duration when a scenario states no duration of its own."""
 
@@ -55,13 +58,22 @@ def resolve(scenario: Scenario, seed: int, folder: Path | None = None) -> Episod
     if isinstance(scenario.ego.goal, RoutePlace):
         raise ScenarioError(f"{where}.goal: the goal cannot be relative to the route it ends; use edge/lane/pos or x/y")
     start = _pose(network, scenario.ego.start, None, f"{where}.start")
+    if not network.on_road(start.x, start.y):
+        raise ScenarioError(f"{where}.start: ({start.x:.1f}, {start.y:.1f}) is not on a road; give a place on a lane")
     edges = _fill_edges(network, scenario.ego.edges, "passenger", f"{where}.edges")
+    _check_lanes(network, scenario.ego.lanes, f"{where}.lanes")
     if scenario.ego.goal is None:
-        end_lane = network.edge(edges[-1]).lanes[scenario.ego.lanes.get(edges[-1], 0)]
+        end = network.edge(edges[-1])
+        open_lanes = (lane for lane in end.lanes if lane.allows("passenger"))
+        end_lane = end.lanes[scenario.ego.lanes[end.id]] if end.id in scenario.ego.lanes else next(open_lanes)
         goal = network.lane_pose(end_lane.id, end_lane.length)
     else:
         goal = _pose(network, scenario.ego.goal, None, f"{where}.goal")
-    ends = (start.x, start.y), (goal.x, goal.y)
+    ends = start[:2], goal[:2]
+    if math.dist(*ends) <= GOAL_RADIUS:
+        raise ScenarioError(
+            f"{where}.goal: lies within {GOAL_RADIUS:g} m of the start, where the ego has arrived already"
+        )
     try:
         lane_route = network.route_polyline(edges, *ends, scenario.ego.lanes)
         route = lane_route if scenario.ego.reference_line == "lanes" else network.edge_polyline(edges, *ends)
@@ -71,6 +83,8 @@ def resolve(scenario: Scenario, seed: int, folder: Path | None = None) -> Episod
     reference = scenario.reference_duration or route.length / FALLBACK_REFERENCE_SPEED
     ids = {actor.id for actor in scenario.actors}
     actors = tuple(_actor(network, route, actor, ids, scenario.id, seed) for actor in scenario.actors)
+    _check_apart(actors, scenario.id)
+    _check_starts(scenario)
     actors += background_traffic(network, start, route, scenario.traffic, seed, actors)
     return EpisodePlan(
         scenario_id=scenario.id,
@@ -137,6 +151,52 @@ def _fill_edges(network: RoadNetwork, edges: tuple[str, ...], vclass: str, where
     return tuple(filled)
 
 
+def _check_lanes(network: RoadNetwork, lanes: Mapping[str, int], where: str) -> None:
+    for edge, index in lanes.items():
+        if edge not in network.edges:
+            raise ScenarioError(f"{where}: {unknown_name('edge', edge, network.edges)}")
+        count = len(network.edge(edge).lanes)
+        if not 0 <= index < count:
+            raise ScenarioError(f"{where}: edge {edge!r} has lanes 0 to {count - 1}, found lane {index}")
+
+
+def _check_apart(actors: Sequence[ActorPlan], scenario_id: str) -> None:
+    """No two vehicles or objects of the script stand in one another at the start; people may stand close."""
+    boxes: list[tuple[str, tuple[float, float, float, float, float]]] = []
+    for actor in actors:
+        model = ACTOR_MODELS[actor.model]
+        if model.contact == "pedestrian":
+            continue
+        box = (*actor.pose, model.length - OVERLAP_TOLERANCE, model.width - OVERLAP_TOLERANCE)
+        for other, taken in boxes:
+            if boxes_overlap(*box, *taken):
+                raise ScenarioError(
+                    f"{scenario_id}: actors {other!r} and {actor.id!r} stand in one another at "
+                    f"({actor.pose.x:.1f}, {actor.pose.y:.1f}); move one of them"
+                )
+        boxes.append((actor.id, box))
+
+
+def _check_starts(scenario: Scenario) -> None:
+    """No actor waits for its own start, directly or over others."""
+    waits_for = {}
+    for actor in scenario.actors:
+        when = getattr(actor.motion, "when", None)
+        triggers = when.triggers if isinstance(when, schema.AllOf) else (when,)
+        waits_for[actor.id] = [t.actor for t in triggers if isinstance(t, schema.OtherActor) and t.started]
+    for first in waits_for:
+        seen, queue = {first}, list(waits_for[first])
+        while queue:
+            name = queue.pop()
+            if name == first:
+                raise ScenarioError(
+                    f"{scenario.id}: actor {first!r}.motion.when: waits for its own start, so never begins"
+                )
+            if name not in seen:
+                seen.add(name)
+                queue += waits_for.get(name, [])
+
+
 def _actor(
     network: RoadNetwork, route: Polyline, actor: schema.Actor, ids: set[str], scenario_id: str, seed: int
 ) -> ActorPlan:
@@ -190,8 +250,10 @@ def _motion(
             raise ScenarioError(f"{where}.motion.points: {error}") from error
         segments = len(path.points) - 1
         speeds = motion.speed if isinstance(motion.speed, tuple) else (motion.speed,) * segments
-        if len(speeds) != segments or min(speeds) <= 0:
-            raise ScenarioError(f"{where}.motion.speed: needs {segments} speeds above 0 m/s, found {list(speeds)}")
+        if len(speeds) != segments:
+            raise ScenarioError(
+                f"{where}.motion.speed: needs one speed for each of {segments} segments, found {list(speeds)}"
+            )
     trigger = motion.when and _trigger(network, route, path.at(0.0), motion.when, ids, f"{where}.motion.when")
     return path.at(0.0), PathDrive(path, speeds, trigger, motion.acceleration)
 
@@ -201,6 +263,7 @@ def _lane_path(network: RoadNetwork, motion: schema.Drive, model: ActorModel, wh
     vclass = model.sumo_class or "passenger"
     start = _pose(network, motion.start, None, f"{where}.start")
     edges = _fill_edges(network, (motion.start.edge, *motion.edges), vclass, f"{where}.edges")
+    _check_lanes(network, motion.lanes, f"{where}.lanes")
     lanes = {motion.start.edge: motion.start.lane, **motion.lanes}
     goal = None
     if motion.goal is not None:

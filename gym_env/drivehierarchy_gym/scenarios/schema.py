@@ -5,9 +5,13 @@ A place is written in one of three ways: on a lane, at plain coordinates, or rel
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
+
+BACKGROUND_PREFIXES = ("traffic_", "walker_")
+"""Beginnings of the ids of background traffic, which scripted actors must not use."""
 
 Family = Literal[
     "01_pedestrian_encounter",
@@ -25,6 +29,12 @@ Family = Literal[
 
 MAX_SPEED = 40.0
 """No actor of a scenario is faster than this (m/s)."""
+NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+"""Ids are names of folders and files as well."""
+
+Coordinate = Annotated[float, Field(ge=-1e6, le=1e6)]
+MovingSpeed = Annotated[float, Field(gt=0, le=MAX_SPEED)]
+Channel = Annotated[int, Field(ge=0, le=255)]
 
 
 class Strict(BaseModel):
@@ -50,9 +60,9 @@ class LanePlace(Strict):
 class WorldPlace(Strict):
     """Plain coordinates of the road network; heading counter-clockwise from east."""
 
-    x: float
-    y: float
-    heading_deg: float = 0.0
+    x: Coordinate
+    y: Coordinate
+    heading_deg: float = Field(0.0, ge=-360, le=360)
 
 
 class RoutePlace(Strict):
@@ -219,7 +229,7 @@ class Path(Strict):
 
     type: Literal["path"] = "path"
     points: tuple[Place, ...] = Field(min_length=2)
-    speed: float | tuple[float, ...]
+    speed: MovingSpeed | tuple[MovingSpeed, ...]
     """One speed, or one for every segment."""
     when: Trigger | None = None
     """It stands at the first point until this fires; at once when None."""
@@ -253,9 +263,9 @@ class Stand(Strict):
 class Actor(Strict):
     """One scripted body."""
 
-    id: str = Field(pattern=r"^[A-Za-z0-9_.-]+$")
+    id: str = Field(pattern=NAME)
     model: str
-    colour: tuple[int, int, int] | None = None
+    colour: tuple[Channel, Channel, Channel] | None = None
     motion: Annotated[Traffic | Drive | Path | Stand, Field(discriminator="type")]
     reactions: tuple[Reaction, ...] = ()
     seen_by_traffic: bool = True
@@ -284,7 +294,7 @@ class BackgroundTraffic(Strict):
 
     vehicles: int = Field(0, ge=0, le=400)
     pedestrians: int = Field(0, ge=0, le=400)
-    radius_m: float = Field(300.0, gt=0)
+    radius_m: float = Field(300.0, gt=0, le=10_000)
 
 
 class Ego(Strict):
@@ -306,7 +316,7 @@ class Scenario(Strict):
     """One closed-loop scenario."""
 
     schema_version: Literal[1] = 1
-    id: str = Field(pattern=r"^[A-Za-z0-9_.-]+$")
+    id: str = Field(pattern=NAME)
     family: Family
     description: str
     network: str = "a10kw"
@@ -327,5 +337,18 @@ class Scenario(Strict):
         for actor in self.actors:
             if actor.id in seen or actor.id == "ego":
                 raise ValueError(f"actor id {actor.id!r} is used twice (the ego's id is 'ego')")
+            if actor.id.startswith(BACKGROUND_PREFIXES):
+                raise ValueError(f"actor id {actor.id!r}: {' and '.join(BACKGROUND_PREFIXES)} begin background ids")
             seen.add(actor.id)
         return self
+
+
+def explain(path: os.PathLike[str], error: ValidationError) -> str:
+    """A line for every fault of a scenario read from `path`: the file, the field, what is wrong, what was found."""
+    lines = []
+    for fault in error.errors():
+        where = ".".join(str(part) for part in fault["loc"]) or "scenario"
+        text = repr(fault["input"])
+        found = "" if fault["type"] == "missing" else f", found {text if len(text) <= 80 else text[:77] + '...'}"
+        lines.append(f"{os.fspath(path)}: {where}: {fault['msg']}{found}")
+    return "\n".join(lines)

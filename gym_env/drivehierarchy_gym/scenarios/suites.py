@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import yaml
 from pydantic import ValidationError
@@ -17,11 +18,22 @@ from drivehierarchy_gym.errors import ScenarioError, unknown_name
 from drivehierarchy_gym.plan import EpisodePlan
 from drivehierarchy_gym.scenarios import release
 from drivehierarchy_gym.scenarios.resolve import network_file, resolve
-from drivehierarchy_gym.scenarios.schema import Scenario
+from drivehierarchy_gym.scenarios.schema import Scenario, explain
 
 OPEN_FOLDER = Path(__file__).parent / "open"
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's, where PyYAML was built with it: a suite of a hundred scenarios is read at every `gym.make`."""
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """libyaml's loader where PyYAML has it, as a suite is read at every `gym.make`; a key given twice is an error."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for number, key in enumerate(keys):
+            if key in keys[:number]:
+                raise yaml.constructor.ConstructorError(
+                    "while reading a mapping", node.start_mark, f"the key {key!r} is given twice", node.start_mark
+                )
+        return super().construct_mapping(node, deep=deep)
 
 
 @dataclass(frozen=True)
@@ -85,7 +97,7 @@ class Suite:
         return digest.hexdigest()
 
 
-def load_suite(name: str, release_folder: str | os.PathLike[str] | None = None) -> Suite:
+def load_suite(name: str | os.PathLike[str], release_folder: str | os.PathLike[str] | None = None) -> Suite:
     """The suite `name`: "open", "release", or the path of a folder of scenario YAML files.
 
     Args:
@@ -98,16 +110,22 @@ def load_suite(name: str, release_folder: str | os.PathLike[str] | None = None) 
         ReleaseNotFoundError: the release is not where it should be; says what to download and where to put it.
         ScenarioError: two files give the same id.
     """
+    name = os.fspath(name)
     if name == "open":
         return _yaml_suite("open", OPEN_FOLDER)
     if name == "release":
-        entries = {}
+        entries: dict[str, SuiteEntry] = {}
         for path in release.scenario_files(release.find_release(release_folder)):
+            if path.parent.name in entries:
+                raise ScenarioError(
+                    f"{path}: its folder {path.parent.name!r} is there a second time, after "
+                    f"{entries[path.parent.name].path}; delete one of them"
+                )
             entries[path.parent.name] = SuiteEntry(
                 path.parent.name, path.parent.parent.name, path, release.read_scenario
             )
         return Suite("release", entries)
-    if os.sep in name or Path(name).is_dir():
+    if name and (os.sep in name or Path(name).is_dir()):
         return _yaml_suite(name, Path(name))
     raise unknown_name("suite", name, ("open", "release"))
 
@@ -120,27 +138,17 @@ def read_scenario(path: Path) -> Scenario:
     """
     try:
         with path.open(encoding="utf-8") as file:
-            content = yaml.load(file, Loader=_LOADER)
+            content = yaml.load(file, Loader=_Loader)
     except OSError as error:
         raise ScenarioError(f"{path}: {error.strerror or error}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise ScenarioError(f"{path}: not YAML: {error}") from error
     if not isinstance(content, dict):
         raise ScenarioError(f"{path}: a scenario is a mapping of fields, found {type(content).__name__}")
     try:
         return Scenario.model_validate(content)
     except ValidationError as error:
-        lines = []
-        for fault in error.errors():
-            where = ".".join(str(part) for part in fault["loc"]) or "scenario"
-            found = "" if fault["type"] == "missing" else f", found {_short(fault['input'])}"
-            lines.append(f"{path}: {where}: {fault['msg']}{found}")
-        raise ScenarioError("\n".join(lines)) from error
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+        raise ScenarioError(explain(path, error)) from error
 
 
 def _yaml_suite(name: str, folder: Path) -> Suite:

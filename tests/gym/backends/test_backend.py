@@ -171,6 +171,19 @@ def test_a_killed_worker_is_an_infrastructure_error_and_the_next_reset_heals(
     assert len(backend.advance(GO, 5)) == 5
 
 
+def test_a_worker_that_died_between_episodes_is_replaced(backend: SumoBackend, make_plan: MakePlan) -> None:
+    backend.reset(make_plan())
+    assert backend._worker is not None
+    os.kill(backend._worker.pid, signal.SIGKILL)
+    backend.reset(make_plan())
+    assert len(backend.advance(GO, 5)) == 5
+
+
+def test_an_unknown_option_suggests_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="unknown option of backend 'sumo' 'sampels'; did you mean 'samples'"):
+        make_backend("sumo", sampels=1)
+
+
 def test_a_hung_worker_is_given_up_after_the_timeout(make_plan: MakePlan) -> None:
     backend = SumoBackend(timeout_s=10.0)
     backend.reset(make_plan())

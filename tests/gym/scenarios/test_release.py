@@ -123,6 +123,23 @@ def test_fault_names_the_file_and_the_participant(tmp_path: Path, change, messag
     assert str(entity) in str(error.value)
 
 
+def test_somebody_who_stays_where_they_are(tmp_path: Path) -> None:
+    entity = make_release(tmp_path / "r")
+    still = [point(60, 112, 0)] * 3
+    write_entity(entity, [drive()[0], participant("200", "pedestrian", point(60, 116.4, 0), *still)])
+    scenario = load_suite("release", tmp_path / "r").scenario("SC0")
+    assert scenario.actors[0].motion.type in ("stand", "path")
+
+
+def test_one_id_in_two_families(tmp_path: Path) -> None:
+    entity = make_release(tmp_path / "r")
+    twin = entity.parents[2] / "04_intersection" / "SC0" / "entity.json"
+    twin.parent.mkdir(parents=True)
+    twin.write_bytes(entity.read_bytes())
+    with pytest.raises(ScenarioError, match="'SC0' is there a second time"):
+        load_suite("release", tmp_path / "r")
+
+
 def test_broken_json_names_the_file(tmp_path: Path) -> None:
     entity = make_release(tmp_path / "r")
     entity.write_text('{"trajectoryInfo": "{', encoding="utf-8")

@@ -98,7 +98,33 @@ def test_background_traffic_depends_on_the_seed_alone() -> None:
     assert all(a.background for a in one.actors)
 
 
+def standing(name: str, route_m: float, **place: Any) -> dict[str, Any]:
+    return {"id": name, "model": "car", "motion": {"type": "stand", "place": {"route_m": route_m, **place}}}
+
+
+def waiting(name: str, other: str, pos: float) -> dict[str, Any]:
+    when = {"type": "actor_state", "actor": other, "started": True}
+    start = {"edge": ROAD, "lane": 1, "pos": pos}
+    return {"id": name, "model": "car", "motion": {"type": "drive", "start": start, "speed": 5, "when": when}}
+
+
 FAULTS = [
+    (lambda: scenario(ego={"start": {"x": 0, "y": 0}, "edges": [ROAD]}), r"ego.start: \(0.0, 0.0\) is not on a road"),
+    (
+        lambda: scenario(ego={"start": {"edge": ROAD, "pos": 30}, "edges": [ROAD], "goal": {"edge": ROAD, "pos": 36}}),
+        "ego.goal: lies within 8 m of the start",
+    ),
+    (
+        lambda: scenario(ego={"start": {"edge": ROAD}, "edges": [ROAD], "lanes": {ROAD: 9}}),
+        "ego.lanes: edge '360414561' has lanes 0 to 1, found lane 9",
+    ),
+    (
+        lambda: scenario(ego={"start": {"edge": ROAD}, "edges": [ROAD], "lanes": {"36041456": 0}}),
+        "ego.lanes: unknown edge '36041456'; did you mean",
+    ),
+    (lambda: scenario(standing("a", 50), standing("b", 53)), "actors 'a' and 'b' stand in one another"),
+    (lambda: scenario(waiting("a", "b", 80), waiting("b", "a", 120)), "actor 'a'.motion.when: waits for its own start"),
+    (lambda: scenario(waiting("a", "a", 80)), "actor 'a'.motion.when: waits for its own start"),
     (lambda: scenario(ego={"start": {"edge": "36041456"}, "edges": [ROAD]}), "ego.start: .*did you mean '360414561'"),
     (lambda: scenario(ego={"start": {"edge": ROAD, "lane": 7}, "edges": [ROAD]}), "lanes 0 to 1, found lane 7"),
     (lambda: scenario(ego={"start": {"edge": ROAD, "pos": 9999}, "edges": [ROAD]}), "pos 9999 is not on lane"),
@@ -117,7 +143,7 @@ FAULTS = [
     ),
     (
         lambda: scenario(actor({"type": "path", "points": [{"route_m": 9}, {"route_m": 19}], "speed": [1, 2]})),
-        "needs 1 speeds above 0",
+        "one speed for each of 1 segments, found",
     ),
     (
         lambda: scenario(

@@ -79,6 +79,12 @@ def stand(place: dict) -> dict:
         ("family", "11_parking", ["family", "found '11_parking'"]),
         ("blocked_ticks", 0, ["blocked_ticks", "found 0"]),
         ("id", "a b", ["id", "found 'a b'"]),
+        ("id", "..", ["id", "found '..'"]),
+        ("ego.start", {"x": 1e300, "y": 0}, ["ego.start.coordinates.x", "found 1e+300"]),
+        ("traffic", {"radius_m": 1e300}, ["traffic.radius_m", "found 1e+300"]),
+        ("actors.0.colour", [999, -5, 0], ["actors.0.colour.0", "found 999", "found -5"]),
+        ("actors.0.id", "traffic_000", ["'traffic_000'", "begin background ids"]),
+        ("actors.0.motion", {"type": "path", "points": [{"x": 0, "y": 0}, {"x": 1, "y": 0}], "speed": 250}, ["speed"]),
         ("wether", {}, ["wether", "Extra inputs"]),
         ("actors.0.motion.type", "flies", ["actors.0.motion", "flies"]),
         ("actors.0.reactions.0.when.type", "whenever", ["actors.0.reactions.0.when", "whenever"]),
@@ -100,6 +106,21 @@ def test_file_that_is_no_scenario(tmp_path: Path, text: str) -> None:
     file = write(tmp_path, text)
     with pytest.raises(ScenarioError, match=r"YAML|mapping"):
         read_scenario(file)
+
+
+def test_a_key_given_twice(tmp_path: Path) -> None:
+    file = write(tmp_path, yaml.safe_dump(GOOD) + "blocked_ticks: 3\nblocked_ticks: 4\n")
+    with pytest.raises(ScenarioError, match="'blocked_ticks' is given twice"):
+        read_scenario(file)
+
+
+@pytest.mark.parametrize("name", ["", "opne"])
+def test_a_suite_is_never_the_working_directory(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, GOOD)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="unknown suite"):
+        load_suite(name)
+    assert load_suite(tmp_path).ids == ("try_1",)
 
 
 def test_unknown_suite_suggests_the_nearest() -> None:

@@ -79,6 +79,13 @@ class SumoBackend:
             ScenarioError: an actor cannot be placed; names it, its planned pose and the reason.
             InfrastructureError: SUMO or its worker failed, also when tried again in a fresh worker.
         """
+        try:
+            return self._reset(plan)
+        except InfrastructureError:
+            # The worker may have died since the last call, or of what came before: once more in a fresh one.
+            return self._reset(plan)
+
+    def _reset(self, plan: EpisodePlan) -> Snapshot:
         self._plan, self._report, self._snapshot = None, None, None
         network = load_network(plan.network_file)
         worker = self._live_worker()
