@@ -6,17 +6,18 @@ An endpoint that cannot answer raises `EndpointError`, which is infrastructure. 
 from __future__ import annotations
 
 import email.utils
+import json
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from drivehierarchy_gym.agents.deadline import LONGEST_DEADLINE, start
+from drivehierarchy_gym.agents.wording import describe_error
 from drivehierarchy_gym.errors import InfrastructureError
-
-if TYPE_CHECKING:
-    import httpx
+from drivehierarchy_gym.surrogates import without_surrogates
 
 RETRY_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 """HTTP statuses that a later attempt may cure."""
@@ -27,6 +28,10 @@ LONGEST_DELAY = 20.0
 LONGEST_RETRY_AFTER = 120.0
 """Seconds; an endpoint that asks for a longer pause counts as down."""
 CONNECT_TIMEOUT = 10.0
+SLACK = 10.0
+"""Seconds by which giving an attempt up may be late on a loaded machine."""
+LARGEST_REPLY = 64 << 20
+"""Bytes, unpacked."""
 
 
 class EndpointError(InfrastructureError):
@@ -54,9 +59,13 @@ class ChatClient:
         model: name of the model at the endpoint.
         api_key: sent as bearer token; None sends none.
         key_hint: where the key comes from, for error messages (never the key itself).
-        timeout: seconds to wait for one attempt.
+        timeout: seconds for one attempt, from the connection to the last byte of the reply.
         retries: further attempts after a failed one.
         sleep: called with the seconds to wait between attempts.
+
+    Raises:
+        ValueError: `timeout` or `retries` out of range.
+        EndpointError: no header can carry the key.
     """
 
     def __init__(
@@ -72,6 +81,13 @@ class ChatClient:
     ) -> None:
         import httpx
 
+        if not 0 < timeout <= LONGEST_DEADLINE:
+            raise ValueError(f"the timeout of a request lies between 0 and {LONGEST_DEADLINE:g} s, found {timeout:g}")
+        if retries < 0:
+            raise ValueError(f"retries are at least 0, found {retries}")
+        api_key = None if api_key is None else api_key.strip()
+        if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
+            raise EndpointError(f"{key_hint}: it has characters that no HTTP header can carry")
         self.base_url = base_url.rstrip("/").removesuffix("/chat/completions")
         self.model = model
         self.timeout = timeout
@@ -85,9 +101,9 @@ class ChatClient:
 
     @property
     def longest_call(self) -> float:
-        """Upper bound of the seconds one `complete` may take, waits included."""
+        """Seconds after which `complete` has surely returned or raised, waits included."""
         waits = sum(max(_backoff(k), LONGEST_RETRY_AFTER) for k in range(self.retries))
-        return (self.retries + 1) * (self.timeout + CONNECT_TIMEOUT) + waits
+        return (self.retries + 1) * (self.timeout + SLACK) + waits
 
     def seed(self, seed: int) -> None:
         """Seed the jitter of the back-off."""
@@ -98,35 +114,39 @@ class ChatClient:
 
         Raises:
             EndpointError: names the endpoint, what happened and what to do.
+            ValueError, TypeError: the request cannot be written as JSON.
         """
         import httpx
 
         body = {"model": self.model, "messages": list(messages), **parameters}
         body = {key: value for key, value in body.items() if value is not None}
+        content = json.dumps(body, allow_nan=False).encode()
         url = f"{self.base_url}/chat/completions"
         failure = ""
         for attempt in range(self.retries + 1):
             wait: float | None = None
-            begun = time.perf_counter()
             try:
-                response = self._http.post(url, json=body)
-                if response.status_code in RETRY_STATUS:
-                    failure = f"HTTP {response.status_code}{_excerpt(response)}"
-                    wait = retry_after_seconds(response.headers.get("retry-after"))
-                elif response.is_error:
-                    raise EndpointError(self._refusal(response))
+                reply = self._fetch("POST", url, self.timeout, content)
+                if reply.status in RETRY_STATUS:
+                    failure = f"HTTP {reply.status}{reply.excerpt}"
+                    wait = retry_after_seconds(reply.headers.get("retry-after"))
+                elif not 200 <= reply.status < 300:
+                    raise EndpointError(self._refusal(url, reply))
                 else:
-                    return _completion(response, time.perf_counter() - begun, attempt + 1)
+                    return _completion(reply, attempt + 1)
+            except EndpointError:
+                raise
             except httpx.InvalidURL as error:
                 raise EndpointError(f"{url!r} is not a URL ({error}); check --base-url") from error
             except httpx.UnsupportedProtocol as error:
                 raise EndpointError(f"{url}: {error}; --base-url starts with http:// or https://") from error
-            except httpx.TimeoutException as error:
-                failure = f"no answer within {self.timeout:g} s ({type(error).__name__})"
-            except httpx.TransportError as error:
-                failure = f"{type(error).__name__}: {error}"
+            except (httpx.ReadTimeout, httpx.WriteTimeout, _Overdue):
+                failure = f"no complete answer within {self.timeout:g} s"
             except _MalformedReply as error:
                 failure = str(error)
+            except Exception as error:
+                # Whatever else fails between here and the reply (transport, compression, host names) fails there.
+                failure = describe_error(error)
             if wait is not None and wait > LONGEST_RETRY_AFTER:
                 raise EndpointError(f"{url}: {failure}; it asks for a pause of {wait:.0f} s: run again later")
             if attempt < self.retries:
@@ -141,58 +161,111 @@ class ChatClient:
         Raises:
             EndpointError: the endpoint is unreachable, refuses the key, or does not list the model.
         """
-        import httpx
-
         url = f"{self.base_url}/models"
         try:
-            response = self._http.get(url, timeout=CONNECT_TIMEOUT)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise EndpointError(
-                f"{url}: {type(error).__name__}: {error}; start the endpoint or correct --base-url"
-            ) from error
-        if response.status_code in (401, 403):
-            raise EndpointError(self._refusal(response))
+            reply = self._fetch("GET", url, CONNECT_TIMEOUT)
+        except Exception as error:
+            words = f"no answer within {CONNECT_TIMEOUT:g} s" if isinstance(error, _Overdue) else describe_error(error)
+            raise EndpointError(f"{url}: {words}; start the endpoint or correct --base-url") from error
+        if reply.status in (401, 403):
+            raise EndpointError(self._refusal(url, reply))
         try:
-            names = [entry["id"] for entry in response.json()["data"]]
-        except (ValueError, KeyError, TypeError):
+            names = [str(entry["id"]) for entry in json.loads(reply.body)["data"]]
+        except Exception:
             return  # this endpoint lists no models: the first request will tell
         if names and self.model not in names:
-            raise EndpointError(f"{url}: no model {self.model!r}; it has {', '.join(map(str, names[:5]))}")
+            raise EndpointError(without_surrogates(f"{url}: no model {self.model!r}; it has {', '.join(names[:5])}"))
 
     def close(self) -> None:
         self._http.close()
 
-    def _refusal(self, response: httpx.Response) -> str:
+    def _fetch(self, method: str, url: str, seconds: float, content: bytes | None = None) -> _Reply:
+        """One request and its whole reply within `seconds`, names, connection and transfer included.
+
+        The limits of the HTTP client count from one byte to the next, so an endpoint that trickles meets none of them.
+        """
+        begun = time.perf_counter()
+
+        def transfer() -> _Reply:
+            chunks = []
+            size = 0
+            headers = {} if content is None else {"content-type": "application/json"}
+            with self._http.stream(method, url, content=content, headers=headers) as response:
+                for chunk in response.iter_bytes():
+                    size += len(chunk)
+                    if size > LARGEST_REPLY:
+                        raise _MalformedReply(f"the reply has more than {LARGEST_REPLY >> 20} MiB")
+                    if time.perf_counter() - begun > seconds:
+                        raise _Overdue  # nobody waits any more: free the connection
+                    chunks.append(chunk)
+            elapsed = time.perf_counter() - begun
+            return _Reply(response.status_code, response.headers, b"".join(chunks), elapsed)
+
+        call = start(transfer)
+        if not call.wait(seconds):
+            raise _Overdue
+        if call.error is not None:
+            raise call.error
+        return call.result
+
+    def _refusal(self, url: str, reply: _Reply) -> str:
         advice = {
             401: f"check {self._key_hint}",
             403: f"check {self._key_hint}",
             404: f"check --base-url and --model ({self.model!r})",
-        }.get(response.status_code, "the endpoint does not accept this request; check its options")
-        return f"{response.request.url}: HTTP {response.status_code}{_excerpt(response)}; {advice}"
+        }.get(reply.status, "the endpoint does not accept this request; check its options")
+        if 300 <= reply.status < 400:
+            advice = f"it points to {reply.headers.get('location', 'nowhere')!r}; check --base-url"
+        return without_surrogates(f"{url}: HTTP {reply.status}{reply.excerpt}; {advice}")
 
 
 class _MalformedReply(Exception):
     """HTTP success whose body is not a chat completion."""
 
 
-def _completion(response: httpx.Response, latency: float, attempts: int) -> Completion:
+class _Overdue(Exception):
+    """The attempt's time is over."""
+
+
+@dataclass(frozen=True)
+class _Reply:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    seconds: float
+
+    @property
+    def excerpt(self) -> str:
+        text = " ".join(self.body[:1000].decode("utf-8", "replace").split())
+        return f" ({text[:200]})" if text else ""
+
+
+def _completion(reply: _Reply, attempts: int) -> Completion:
     try:
-        body = response.json()
+        body = json.loads(reply.body)
         choice = body["choices"][0]
         content = choice["message"].get("content")
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise _MalformedReply(f"the reply is not a chat completion{_excerpt(response)}") from error
+        finish_reason = choice.get("finish_reason")
+    except Exception as error:  # nesting beyond the interpreter's limit included
+        raise _MalformedReply(f"the reply is not a chat completion{reply.excerpt}") from error
     if isinstance(content, list):
-        content = "".join(part.get("text", "") for part in content if isinstance(part, dict))
-    usage = body.get("usage") or {}
+        texts = [part.get("text") for part in content if isinstance(part, dict)]
+        content = "".join(text for text in texts if isinstance(text, str))
+    usage = body.get("usage")
     return Completion(
-        text=content if isinstance(content, str) else "",
-        finish_reason=choice.get("finish_reason"),
-        prompt_tokens=usage.get("prompt_tokens"),
-        completion_tokens=usage.get("completion_tokens"),
-        latency=latency,
+        text=without_surrogates(content) if isinstance(content, str) else "",
+        finish_reason=without_surrogates(finish_reason) if isinstance(finish_reason, str) else None,
+        prompt_tokens=_token_count(usage, "prompt_tokens"),
+        completion_tokens=_token_count(usage, "completion_tokens"),
+        latency=reply.seconds,
         attempts=attempts,
     )
+
+
+def _token_count(usage: Any, key: str) -> int | None:
+    """A count out of the reply's `usage`, which is an endpoint's courtesy: anything but a count is none."""
+    count = usage.get(key) if isinstance(usage, dict) else None
+    return count if type(count) is int and count >= 0 else None
 
 
 def retry_after_seconds(value: str | None, now: datetime | None = None) -> float | None:
@@ -204,7 +277,7 @@ def retry_after_seconds(value: str | None, now: datetime | None = None) -> float
     except ValueError:
         try:
             date = email.utils.parsedate_to_datetime(value)
-        except ValueError:
+        except (ValueError, TypeError, OverflowError):
             return None
         if date.tzinfo is None:
             date = date.replace(tzinfo=timezone.utc)
@@ -214,8 +287,3 @@ def retry_after_seconds(value: str | None, now: datetime | None = None) -> float
 
 def _backoff(attempt: int) -> float:
     return min(FIRST_DELAY * 2**attempt, LONGEST_DELAY)
-
-
-def _excerpt(response: httpx.Response) -> str:
-    text = " ".join(response.text.split())
-    return f" ({text[:200]})" if text else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 from collections import deque
 from collections.abc import Mapping
@@ -71,6 +72,7 @@ class VlmAgent:
             retries=retries,
         )
         self._parameters = {"temperature": temperature, "max_tokens": max_tokens, **(extra_body or {})}
+        json.dumps(self._parameters, allow_nan=False)  # what no request can carry is refused before the first one
         self._jpeg_quality = jpeg_quality
         self._turns: deque[list[dict[str, Any]]] = deque(maxlen=conversation_window - 1)
         self._last: Completion | None = None

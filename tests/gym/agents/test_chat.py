@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import contextlib
 import math
+import socket
+import threading
+import time
 from datetime import datetime, timezone
 
 import pytest
@@ -109,7 +113,26 @@ def test_refusals_are_not_retried(chat_server, client, status, advice):
     assert len(chat_server.requests) == 1
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"{}", b'{"choices": []}', b"[]", b'{"choices": [{"message": null}]}'])
+DEEP = b"[" * 200_000 + b"]" * 200_000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>",
+        b"\xff\xfe\x00",
+        b"{}",
+        b'{"choices": []}',
+        b"[]",
+        b"7",
+        b'{"choices": [{"message": null}]}',
+        b'{"choices": [7]}',
+        b'{"choices": {"0": 1}}',
+        b'{"choices": [{"message": "steer"}]}',
+        DEEP,
+    ],
+)
 def test_malformed_success_is_retried_then_infrastructure(chat_server, client, body):
     chat_server.replies = [(200, {}, body)]
     with pytest.raises(InfrastructureError, match="not a chat completion"):
@@ -117,10 +140,112 @@ def test_malformed_success_is_retried_then_infrastructure(chat_server, client, b
     assert len(chat_server.requests) == 4
 
 
+@pytest.mark.parametrize("status", [200, 400, 503])
+def test_a_body_that_cannot_be_unpacked_is_the_endpoints_fault(chat_server, client, status):
+    chat_server.replies = [(status, {"content-encoding": "gzip"}, b"not gzip at all")]
+    with pytest.raises(EndpointError, match="DecodingError"):
+        client.complete(MESSAGES, {})
+    chat_server.replies = [(200, {"content-encoding": "gzip"}, b"not gzip at all"), "done"]
+    assert client.complete(MESSAGES, {}).text == "done"
+
+
+@pytest.mark.parametrize("location", ["http://localhost:1/", "/v1/chat/completions"])
+def test_a_redirect_is_told_not_followed(chat_server, client, location):
+    chat_server.replies = [(302, {"location": location}, b"")]
+    with pytest.raises(EndpointError, match=f"it points to '{location}'; check --base-url"):
+        client.complete(MESSAGES, {})
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        [1, 2],
+        "many",
+        7,
+        {},
+        {"prompt_tokens": math.nan, "completion_tokens": -1},
+        {"prompt_tokens": "700", "completion_tokens": True},
+        {"prompt_tokens": 1.5, "completion_tokens": {}},
+    ],
+)
+def test_usage_that_counts_nothing_is_ignored(chat_server, client, usage):
+    chat_server.replies = [(200, {}, {**chat_server.completion("done"), "usage": usage})]
+    reply = client.complete(MESSAGES, {})
+    assert (reply.text, reply.prompt_tokens, reply.completion_tokens) == ("done", None, None)
+
+
+def test_lone_surrogates_do_not_leave_the_client(chat_server, client):
+    body = rb'{"choices": [{"message": {"content": "a\ud83d b\ud83d\ude00"}, "finish_reason": "\udc80"}]}'
+    chat_server.replies = [(200, {}, body)]
+    reply = client.complete(MESSAGES, {})
+    assert (reply.text, reply.finish_reason) == ("a\ufffd b\U0001f600", "\ufffd")
+
+
+@pytest.mark.parametrize("part", ["headers", "body"])
+def test_an_endpoint_that_trickles_meets_the_deadline_of_the_attempt(trickle, part):
+    client = ChatClient(trickle(part), "tiny", timeout=0.5, retries=1, sleep=lambda _: None)
+    begun = time.monotonic()
+    with pytest.raises(EndpointError, match=r"no complete answer within 0.5 s, after 2 attempts"):
+        client.complete(MESSAGES, {})
+    assert time.monotonic() - begun < client.longest_call
+    client.close()
+
+
+@pytest.fixture
+def trickle():
+    """Maker of a server that sends a byte every 0.1 s, from the headers or from the body on; returns its URL."""
+    server = socket.create_server(("127.0.0.1", 0))
+    stop = threading.Event()
+
+    def serve(connection, start):
+        with connection, contextlib.suppress(OSError):
+            connection.recv(65536)
+            connection.sendall(start)
+            while not stop.wait(0.1):
+                connection.sendall(b"x")
+
+    def accept(start):
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=serve, args=(server.accept()[0], start), daemon=True).start()
+
+    def make(part):
+        start = b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\nx: " + (b"\r\n\r\n" if part == "body" else b"")
+        threading.Thread(target=accept, args=(start,), daemon=True).start()
+        return f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+
+    yield make
+    stop.set()
+    server.close()
+
+
+@pytest.mark.parametrize("key", ["ab\ncd", "schl\u00fcssel", "a\x00b"])
+def test_a_key_that_no_header_can_carry_is_refused_and_not_told(key):
+    with pytest.raises(EndpointError, match="the key in MY_KEY") as caught:
+        ChatClient("http://localhost/v1", "tiny", api_key=key, key_hint="the key in MY_KEY")
+    assert key not in str(caught.value)
+
+
+def test_blanks_around_a_key_are_not_part_of_it(chat_server):
+    client = ChatClient(chat_server.url, "tiny", api_key=" secret\n")
+    client.complete(MESSAGES, {})
+    client.close()
+    assert chat_server.authorizations == ["Bearer secret"]
+
+
+@pytest.mark.parametrize(
+    "options", [{"timeout": 0}, {"timeout": math.nan}, {"timeout": math.inf}, {"timeout": 1e10}, {"retries": -1}]
+)
+def test_impossible_limits(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        ChatClient("http://localhost/v1", "tiny", **options)
+
+
 def test_slow_endpoint_times_out(chat_server):
     chat_server.delay = 1.0
     client = ChatClient(chat_server.url, "tiny", timeout=0.1, retries=1, sleep=lambda _: None)
-    with pytest.raises(EndpointError, match=r"no answer within 0.1 s \(ReadTimeout\), after 2 attempts"):
+    with pytest.raises(EndpointError, match=r"no complete answer within 0.1 s, after 2 attempts"):
         client.complete(MESSAGES, {})
     client.close()
 

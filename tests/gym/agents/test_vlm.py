@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from drivehierarchy_gym.agents import make_agent
+from drivehierarchy_gym.agents import AgentError, make_agent
 from drivehierarchy_gym.agents.chat import EndpointError
 from drivehierarchy_gym.agents.protocol import EpisodeContext
 
@@ -65,6 +65,15 @@ def test_window_of_two_keeps_one_earlier_turn(chat_server):
     agent.close()
 
 
+def test_a_broken_character_in_a_reply_does_not_poison_the_conversation(chat_server):
+    agent = make_agent("vlm", model="tiny", base_url=chat_server.url, conversation_window=2, retries=0)
+    agent.reset(CONTEXT, {})
+    chat_server.replies = ["a \ud83d", "b"]
+    assert [agent.act(OBSERVATION, {"prompt": "p"}) for _ in range(2)] == ["a \ufffd", "b"]
+    assert chat_server.requests[1]["messages"][1] == {"role": "assistant", "content": "a \ufffd"}
+    agent.close()
+
+
 def test_extra_body_and_key(chat_server, monkeypatch):
     monkeypatch.setenv("TINY_KEY", "abc")
     agent = make_agent(
@@ -98,6 +107,12 @@ def test_jpeg_quality_changes_the_size(chat_server):
         agent.close()
         sizes.append(len(chat_server.requests[-1]["messages"][0]["content"][1]["image_url"]["url"]))
     assert sizes[0] < sizes[1]
+
+
+def test_parameters_that_no_request_can_carry():
+    for options in ({"temperature": float("nan")}, {"extra_body": {"seed": {1}}}):
+        with pytest.raises(AgentError, match="cannot be made"):
+            make_agent("vlm", model="tiny", **options)
 
 
 @pytest.mark.parametrize("options", [{"conversation_window": 0}, {"jpeg_quality": 0}, {"jpeg_quality": 101}])
