@@ -85,6 +85,15 @@ def slug(name: str) -> str:
     return "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
 
 
+def joined(sentences: Sequence[str]) -> list[str]:
+    """Sentences "who: what", those that say the same of several told once, in the order of their first place."""
+    speakers: dict[str, list[str]] = {}
+    for sentence in sentences:
+        who, separator, what = sentence.partition(": ")
+        speakers.setdefault(what if separator else sentence, []).extend([who] if separator else [])
+    return [f"{', '.join(dict.fromkeys(who))}: {what}" if who else what for what, who in speakers.items()]
+
+
 def chunks(models: Sequence[ModelAnalysis], size: int) -> Iterator[Sequence[ModelAnalysis]]:
     """Models in groups that one figure can show."""
     for start in range(0, len(models), size):

@@ -33,7 +33,7 @@ def closed_loop(analysis: Analysis) -> Iterator[Block]:
         ]
         yield Picture(
             f"families-{number}",
-            "R4 score by scenario family with 95 % intervals over scenarios",
+            "R4 score by scenario family, with 95 % intervals over scenarios where a family has several",
             "Bar chart of R4 scores by family. " + "; ".join(f"{p.name}: {spoken(p)}" for p in profiles),
             figures.png(figures.bars(profiles, {name: family_name(name) for name in families}, unit="R4 score")),
         )
@@ -115,6 +115,8 @@ def _closed_loop_summary(model: ModelAnalysis, closed: ClosedLoopAnalysis) -> st
         parts.append(
             f"{closed.faults} of {closed.decisions} decisions ({100 * closed.faults / closed.decisions:.1f} %) had no "
             "usable answer, so the last control was kept"
+            if closed.faults
+            else f"all {closed.decisions} decisions had a usable answer"
         )
     if run.void:
         void = ", ".join(f"{number} {kind.replace('_', ' ')}" for kind, number in run.void.items())

@@ -44,7 +44,7 @@ def differences(analysis: Analysis) -> Iterator[Block]:
                 *(Cell(str(verdicts.count(kind)), verdicts.count(kind)) for kind in ("better", "worse", "tie")),
                 Cell(str(pair.common), pair.common),
                 difference_cell(driven) if driven else EMPTY,
-                Cell(driven.verdict) if driven else EMPTY,
+                verdict_cell(driven) if driven else EMPTY,
             ]
         )
     yield table(
@@ -170,6 +170,10 @@ def open_against_closed(analysis: Analysis) -> Iterator[Block]:
             f"Scatter plot of S_open and R4: {values}",
             figures.png(figures.scatter(points)),
         )
+        shown = {point.name for point in points}
+        absent = [m.result.model for m in analysis.models if m.result.model not in shown]
+        if absent:
+            yield Text(f"Not in the figure, for want of a complete S_open or of R4: {', '.join(absent)}.")
         yield Note(caveats.SCALES)
         if analysis.published and (suite := other_suite(analysis)) is not None:
             yield Note(suite)
@@ -180,16 +184,18 @@ def open_against_closed(analysis: Analysis) -> Iterator[Block]:
     if any(found_correlations.ranks[name, "R4"].value is not None for name in names):
         names["R4"] = "R4"
     size = len(found_correlations.pool)
+    published = {model.model for model in analysis.published}
+    pool = f"the paper's {size} models alone" if set(found_correlations.pool) == published else f"{size} models"
     yield Picture(
         "rank-correlations",
-        f"Spearman correlations of rank scores over {size} models, with 95 % intervals. A rank's score is the weighted "
+        f"Spearman correlations of rank scores over {pool}, with 95 % intervals. A rank's score is the weighted "
         "sum of its tasks, as in the paper.",
         "Heat map: " + _spoken_correlations(found_correlations.ranks, list(names)),
         figures.png(figures.heat_map(found_correlations.ranks, names, f"Ranks, {size} models")),
     )
     yield Picture(
         "task-correlations",
-        f"Spearman correlations of task scores over {size} models",
+        f"Spearman correlations of task scores over {pool}",
         "Heat map: " + _spoken_correlations(found_correlations.tasks, [task.id for task in TASKS]),
         figures.png(
             figures.heat_map(

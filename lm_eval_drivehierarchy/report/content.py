@@ -10,12 +10,14 @@ from lm_eval_drivehierarchy.report.analysis import Analysis, ModelAnalysis
 from lm_eval_drivehierarchy.report.cells import (
     EMPTY,
     estimate_cell,
+    joined,
     task_code,
 )
 from lm_eval_drivehierarchy.report.closed_loop_section import closed_loop
 from lm_eval_drivehierarchy.report.comparison_sections import beside_paper, differences, open_against_closed
 from lm_eval_drivehierarchy.report.document import Block, Cell, Document, Note, Section, Text, table
 from lm_eval_drivehierarchy.report.open_loop_sections import boxes, power, profile, ranks, tasks, weak_tasks
+from lm_eval_drivehierarchy.targets import THRESHOLD
 from lm_eval_drivehierarchy.tasks import RANKS, TASKS
 
 
@@ -58,7 +60,7 @@ def overview(analysis: Analysis) -> Iterator[Block]:
     yield Note(caveats.OPEN_SCORE)
     yield Note(caveats.HIERARCHY)
     yield Note(caveats.DATA)
-    for warning in analysis.warnings:
+    for warning in joined(analysis.warnings):
         yield Note(warning, warning=True)
 
 
@@ -67,17 +69,25 @@ def _summary(model: ModelAnalysis, analysis: Analysis) -> str:
     parts = []
     if found is not None:
         parts.append(f"S_open {found.open.format()}" if found.open.value is not None else f"S_open {found.open.reason}")
-        ordered = sorted(found.tasks, key=lambda task: -(found.tasks[task].value or 0.0))
-        if len(ordered) > 3:
+        values = {task: estimate.value for task, estimate in found.tasks.items() if estimate.value is not None}
+        if len(values) > 3:
+            top, bottom = max(values, key=values.__getitem__), min(values, key=values.__getitem__)
             parts.append(
-                f"highest on {task_code(ordered[0])} ({found.tasks[ordered[0]].value:.1f}), lowest on "
-                f"{task_code(ordered[-1])} ({found.tasks[ordered[-1]].value:.1f})"
+                f"highest on {task_code(top)} ({values[top]:.1f}), lowest on {task_code(bottom)} ({values[bottom]:.1f})"
+                if values[top] > values[bottom]
+                else f"{values[top]:.1f} on all {len(values)} tasks"
             )
     if model.targets:
-        parts.append(f"furthest behind the best known on {', '.join(task_code(task) for task in model.targets)}")
+        parts.append(f"{-100 * THRESHOLD:.0f} % or more behind the best known on {_tasks_in_words(model)}")
     if model.closed_loop is not None:
         parts.append(f"R4 {model.closed_loop.estimates.overall.format()}")
     return f"{model.result.model}: " + ("; ".join(parts) or "no scores") + "."
+
+
+def _tasks_in_words(model: ModelAnalysis) -> str:
+    if len(model.targets) == len(model.deficits):
+        return f"all {len(model.deficits)} tasks"
+    return ", ".join(task_code(task) for task in model.targets)
 
 
 def provenance(analysis: Analysis) -> Iterator[Block]:

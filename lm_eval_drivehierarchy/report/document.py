@@ -21,8 +21,10 @@ class Cell:
 
     @property
     def shown(self) -> str:
-        """The text with the symbol of its mark."""
-        return f"{self.text} {SYMBOLS[self.mark]}".strip() if self.mark else self.text
+        """The text with the symbol of its mark; what is missing has the symbol only where no words say so."""
+        if self.mark is None or (self.mark == "missing" and self.text):
+            return self.text
+        return f"{self.text} {SYMBOLS[self.mark]}".strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,6 +146,8 @@ def bars(profiles: Sequence[Profile], axes: Mapping[str, str], band: Band | None
                 edgecolor="white",
                 lw=0.5,
             )
+            if estimate.value < 0.5:  # too short to be seen
+                plot.text(0.6, y, f"{estimate.value:.1f}", va="center", fontsize=7, color=COLOURS[index])
             if estimate.low is not None and estimate.high is not None:
                 plot.plot([estimate.low, estimate.high], [y, y], color="black", lw=1)
                 for end in (estimate.low, estimate.high):
@@ -183,7 +185,7 @@ def heat_map(correlations: Mapping[tuple[str, str], Estimate], labels: Mapping[s
                 continue
             grid[i, j] = estimate.value
             colour = "white" if abs(estimate.value) > 0.65 else "black"
-            text = f"{estimate.value:.2f}".replace("-", "−").replace("0.", ".", 1)
+            text = f"{estimate.value:.2f}".replace("-", "−")
             if not small and estimate.low is not None and estimate.high is not None:
                 text += f"\n[{estimate.low:.2f}, {estimate.high:.2f}]".replace("-", "−")
             plot.text(j, i, text, ha="center", va="center", fontsize=7.5 if small else 9, color=colour)

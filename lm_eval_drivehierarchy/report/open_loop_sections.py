@@ -17,6 +17,7 @@ from lm_eval_drivehierarchy.report.cells import (
     chunks,
     count_cell,
     estimate_cell,
+    joined,
     other_edition,
     share_cell,
     slug,
@@ -147,13 +148,16 @@ def ranks(analysis: Analysis) -> Iterator[Block]:
             rows,
             text_columns=2,
         )
+        gaps = []
         for model in analysis.models:
             for rule, found in model.open_loop.items():
                 reasons = [
                     f"R{rank} {estimate.reason}" for rank, estimate in found.ranks.items() if estimate.value is None
                 ]
                 if reasons:
-                    yield Note(f"{model.result.model}, {rule}: {'; '.join(reasons)}.", warning=True)
+                    gaps.append(f"{model.result.model} ({rule}): {'; '.join(reasons)}.")
+        for gap in joined(gaps):
+            yield Note(gap, warning=True)
 
 
 def boxes(analysis: Analysis) -> Iterator[Block]:

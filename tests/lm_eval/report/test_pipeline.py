@@ -67,7 +67,12 @@ def test_replies_become_a_report_whose_numbers_lead_back_to_their_files(edition:
     assert any(path.endswith("final_score.json") for path in files)
 
     text = (out / "report.md").read_text(encoding="utf-8")
-    assert "oracle: r1\\_4 has no score" in text
+    assert "oracle, random: r1\\_4 has no score" in text
+    assert "oracle (official), oracle (flexible), random (official), random (flexible): R1 incomplete" in text
+    assert "100.0 on all 13 tasks" in text
+    assert "25 % or more behind the best known on R" in text
+    assert "want of a complete S\\_open or of R4: oracle, random." in text
+    assert "over the paper's 15 models alone" in text
     assert f"{np.mean(scores):.1f} [" in text
 
 

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from lm_eval_drivehierarchy import caveats
 from lm_eval_drivehierarchy.cli import app
 from lm_eval_drivehierarchy.report.analysis import analyse
+from lm_eval_drivehierarchy.report.cells import joined
 from lm_eval_drivehierarchy.report.content import report
 from lm_eval_drivehierarchy.report.document import Cell, Document, Note, Section, Table, table
 from lm_eval_drivehierarchy.report.html import html
@@ -139,11 +140,11 @@ class TestContent:
 
     def test_missing_and_partial_results_are_marked(self) -> None:
         rows = {row[0].text: row for row in table_named(PAGE, "tasks-beta-7b").rows}
-        assert rows["R1-4"][2].shown == "not scored –"
+        assert rows["R1-4"][2].shown == "not scored"
         overview = {row[0].text: row for row in table_named(PAGE, "overview").rows}
         assert overview["beta-7B"][1].text == "incomplete"
         partial = {row[0].text: row for row in table_named(PAGE, "tasks-gamma-3b").rows}
-        assert partial["R3-2"][2].shown == "47 of 50 –"
+        assert partial["R3-2"][2].shown == "47 of 50"
         assert "beta-7B: r1_4 has no score: no judge was given" in notes(PAGE)
         assert "R1 incomplete: no score for r1_4" in notes(PAGE)
 
@@ -184,6 +185,15 @@ class TestContent:
         ended = {row[1].text: int(row[2].text) for row in endings if row[0].text == "ended by"}
         assert sum(ended.values()) == 40
         assert ended["collision vehicle"] == sum(e.termination == "collision_vehicle" for e in run.episodes)
+
+    def test_a_run_without_faults_says_so(self) -> None:
+        run = MODELS[0].closed_loop
+        episodes = [episode.model_copy(update={"faults": 0}) for episode in run.episodes]
+        given = MODELS[0].model_copy(update={"closed_loop": run.model_copy(update={"episodes": episodes})})
+        text = markdown(report(analyse([given])))
+        assert f"all {80 * len(episodes)} decisions had a usable answer" in text
+        assert "had no usable answer" not in text
+        assert f"of {80 * len(episodes)} decisions" in markdown(PAGE)
 
     def test_the_coordinate_convention_is_named(self) -> None:
         low = model("low", 1, level=20)
@@ -273,6 +283,13 @@ class TestWriters:
             lines = part.splitlines()
             if lines[0].startswith("|"):
                 assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
+
+    def test_what_several_share_is_told_once(self) -> None:
+        said = ["a: no judge", "b: one item", "everything: differs", "b: no judge", "a sentence", "a: no judge"]
+        assert joined(said) == ["a, b: no judge", "b: one item", "everything: differs", "a sentence"]
+
+    def test_missing_values_have_words_or_a_dash(self) -> None:
+        assert [Cell(text, mark="missing").shown for text in ("incomplete", "")] == ["incomplete", "–"]
 
     def test_a_ragged_table_is_refused(self) -> None:
         with pytest.raises(ValueError, match="2 cells for 1 columns"):
