@@ -260,10 +260,9 @@ def _efficiency(reference: float, used: float) -> float:
 
 def is_void(record: Mapping[str, Any]) -> bool:
     """Whether a record says nothing about the agent: ours are marked, the release's have such a termination reason."""
-    return bool(record.get("extra", {}).get("void")) or record.get("termination_reason") in (
-        "system_error",
-        "manual_interrupt",
-    )
+    extra = record.get("extra")
+    marked = isinstance(extra, Mapping) and bool(extra.get("void"))
+    return marked or record.get("termination_reason") in ("system_error", "manual_interrupt")
 
 
 def recompute(record: Mapping[str, Any]) -> float:

@@ -72,8 +72,9 @@ def collect(folders: Sequence[Path]) -> Collection:
     are missing from the denominator's numerator.
 
     Raises:
-        CollectionError: a folder does not exist or holds nothing, or evaluators are mixed.
-        ResultError: a manifest or a void record is damaged.
+        CollectionError: a folder does not exist or holds nothing, or a result comes from another evaluator than the
+            others or than its model's manifest says.
+        ResultError: a manifest is damaged.
     """
     collection = Collection()
     seen: dict[tuple[str, str, str, int], SceneResult] = {}
@@ -124,13 +125,20 @@ def _collect_model(folder: Path, collection: Collection, seen: dict[tuple[str, s
         group, scenario, repeat = place
         planned.add((group, scenario, repeat))
         try:
-            score = read_score(path)
+            score = read_score(path, scenario)
         except ResultError as error:
             collection.notes.append(f"left out, damaged: {error}")
             continue
         if score is None:
             collection.notes.append(f"{path}: left out, void; run it again")
             continue
+        if manifest is not None and "evaluator" in manifest.settings:
+            expected = _evaluator(manifest.settings["evaluator"])
+            if _evaluator(score.extra.get("evaluator")) != expected:
+                raise CollectionError(
+                    f"{path}: comes from {_evaluator(score.extra.get('evaluator'))}, {MANIFEST_FILE} of its model says "
+                    f"{expected}; repeat the command that made it, which runs it again, or delete it"
+                )
         result = SceneResult(model, group, scenario, repeat, path, score)
         first = seen.setdefault(result.key, result)
         if first is not result:
@@ -139,7 +147,8 @@ def _collect_model(folder: Path, collection: Collection, seen: dict[tuple[str, s
             continue
         collection.results.append(result)
     done = {(r.group, r.scenario, r.repeat) for r in collection.results if r.model == model}
-    open_voids = [v for v in read_voids(folder) if (v.group, v.scenario, v.repeat) not in done]
+    voids = read_voids(folder, collection.notes)
+    open_voids = [v for v in voids if (v.group, v.scenario, v.repeat) not in done]
     collection.voids.setdefault(model, []).extend(open_voids)
 
 
@@ -155,7 +164,7 @@ def _place(parts: tuple[str, ...]) -> tuple[str, str, int] | None:
 def _refuse_mixed_evaluators(results: Sequence[SceneResult]) -> None:
     found: dict[str, SceneResult] = {}
     for result in results:
-        found.setdefault(_evaluator(result.score), result)
+        found.setdefault(_evaluator(result.score.extra.get("evaluator")), result)
     if len(found) > 1:
         lines = "; ".join(f"{name}: {result.path}" for name, result in sorted(found.items()))
         raise CollectionError(
@@ -164,8 +173,7 @@ def _refuse_mixed_evaluators(results: Sequence[SceneResult]) -> None:
         )
 
 
-def _evaluator(score: SceneScore) -> str:
-    identity = score.extra.get("evaluator")
+def _evaluator(identity: object) -> str:
     if not isinstance(identity, dict):
         return "the release's evaluator"
     return f"version {identity.get('version')}, hash {identity.get('hash')}, SUMO {identity.get('sumo')}"

@@ -93,8 +93,22 @@ def open_manifest(
 
     Raises:
         ResumeError: the folder was written with other settings; names the first one that differs.
-        ResultError: the manifest there is damaged.
+        ResultError: the manifest there is damaged, or the folder cannot be written.
     """
+    try:
+        return _open_manifest(folder, model, settings, planned, repeats, command)
+    except OSError as error:
+        raise ResultError(f"{folder}: cannot be written ({error.strerror or error}); give another --out") from error
+
+
+def _open_manifest(
+    folder: Path,
+    model: str,
+    settings: Mapping[str, Any],
+    planned: Mapping[str, Sequence[str]],
+    repeats: int,
+    command: Sequence[str],
+) -> Manifest:
     path = folder / MANIFEST_FILE
     wanted = {group: list(ids) for group, ids in planned.items()}
     if path.exists():

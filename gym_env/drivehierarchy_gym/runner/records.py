@@ -12,9 +12,9 @@ import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, field_validator
 
 from drivehierarchy_gym.errors import DriveHierarchyError
 from drivehierarchy_gym.scoring import is_void, recompute
@@ -36,6 +36,29 @@ class ResultError(DriveHierarchyError, ValueError):
     """A result file that cannot be read or does not agree with itself."""
 
 
+class RunExtra(BaseModel):
+    """What our own records keep under `extra`, as far as readers rely on it; the release's records have no `extra`."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+
+    void: bool = False
+    evaluator: dict[str, str] = Field(default_factory=dict)
+    suite: str = ""
+    suite_hash: str = ""
+    family: str = ""
+    seed: int = 0
+    repeat: NonNegativeInt = 0
+    action_mode: str = ""
+    observation: str = ""
+    decisions: NonNegativeInt = 0
+    agent_faults: dict[str, NonNegativeInt] = Field(default_factory=dict)
+    trace_sha256: str = ""
+
+
+Percent = Annotated[float, Field(ge=0, le=100, strict=True)]
+Share = Annotated[float, Field(ge=0, le=1, strict=True)]
+
+
 class SceneScore(BaseModel):
     """A valid `scene_score.json` (facts §4). Route and composed score are 0 to 100, the other scores 0 to 1."""
 
@@ -44,41 +67,69 @@ class SceneScore(BaseModel):
     scene_id: str = Field(min_length=1)
     status: Literal["Perfect", "Completed", "Failed"]
     termination_reason: str
-    score_route: float = Field(ge=0, le=100)
-    score_safety: float = Field(ge=0, le=1)
-    score_efficiency: float = Field(ge=0, le=1)
-    score_penalty: float = Field(ge=0, le=1)
-    score_composed: float = Field(ge=0, le=100)
+    score_route: Percent
+    score_safety: Share
+    score_efficiency: Share
+    score_penalty: Share
+    score_composed: Percent
     events: tuple[dict[str, Any], ...]
     meta: dict[str, Any]
     extra: dict[str, Any] = Field(default_factory=dict)
+    """Follows `RunExtra`."""
+
+    @field_validator("extra")
+    @classmethod
+    def _check_extra(cls, value: dict[str, Any]) -> dict[str, Any]:
+        try:
+            RunExtra.model_validate(value)
+        except ValidationError as error:
+            raise ValueError(_first_fault(error)) from error
+        return value
 
 
-def read_score(path: Path) -> SceneScore | None:
+def _first_fault(error: ValidationError) -> str:
+    fault = error.errors()[0]
+    where = ".".join(str(part) for part in fault["loc"]) or "file"
+    return f"{where}: {fault['msg']}"
+
+
+def read_score(path: Path, scenario: str | None = None) -> SceneScore | None:
     """Read one `scene_score.json`; None when it records a void run.
 
+    Args:
+        path: the file.
+        scenario: id of the scenario in whose folder it lies; None where that is not known.
+
     Raises:
-        ResultError: empty, cut off, not the release's fields, or a column that does not follow from the others.
+        ResultError: empty, cut off, not the release's fields, a column that does not follow from the others, or a
+            record of another scenario.
     """
     try:
-        record = json.loads(path.read_bytes())
+        record = _read_json(path)
         if not isinstance(record, dict):
             raise ResultError(f"{path}: not a record of scores, found {type(record).__name__}")
         if is_void(record):
             return None
         score = SceneScore.model_validate(record)
         _check_total(record, score)
+        if scenario is not None and score.scene_id != scenario:
+            raise ResultError(f"{path}: scene_id: found {score.scene_id!r} in the folder of {scenario!r}")
     except OSError as error:
         raise ResultError(f"{path}: {error.strerror or error}") from error
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(str(part) for part in fault["loc"]) or "file"
-        raise ResultError(f"{path}: {where}: {fault['msg']}") from error
-    except (ValueError, KeyError, TypeError) as error:
+        raise ResultError(f"{path}: {_first_fault(error)}") from error
+    except (ValueError, KeyError, TypeError, ArithmeticError) as error:
         if isinstance(error, ResultError):
             raise
         raise ResultError(f"{path}: {error if isinstance(error, ValueError) else repr(error)}") from error
     return score
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except RecursionError:
+        raise ValueError("nested too deeply to be one of our files") from None
 
 
 def _check_total(record: Mapping[str, Any], score: SceneScore) -> None:
@@ -104,6 +155,11 @@ class RunPlace:
     repeats: int
     """Repeats of the whole batch: a single one needs no folder of its own."""
 
+    def __post_init__(self) -> None:
+        for kind, name in (("group", self.group), ("scenario", self.scenario)):
+            if not _is_folder_name(name) or (kind == "group" and (name == VOID_FOLDER or name.startswith("."))):
+                raise ResultError(f"{kind} {name!r}: cannot be the name of a folder of results; give it another name")
+
     @property
     def folder(self) -> Path:
         base = Path(self.group) / self.scenario
@@ -121,6 +177,10 @@ class RunPlace:
         return self.scenario if self.repeats == 1 else f"{self.scenario} (repeat {self.repeat})"
 
 
+def _is_folder_name(name: str) -> bool:
+    return name not in ("", ".", "..") and not any(c in name for c in "/\\\0")
+
+
 def finished_score(model_folder: Path, place: RunPlace) -> tuple[Path, SceneScore] | None:
     """The valid result of a run, if it is there.
 
@@ -130,24 +190,36 @@ def finished_score(model_folder: Path, place: RunPlace) -> tuple[Path, SceneScor
     for folder in place.candidates:
         path = model_folder / folder / SCORE_FILE
         if path.exists():
-            score = read_score(path)
+            score = read_score(path, place.scenario)
             if score is not None:
                 return path, score
     return None
 
 
 def publish(model_folder: Path, partial: Path, place: RunPlace) -> Path | None:
-    """Give a complete run its final name in one step; None when another process was faster and its result stays."""
+    """Give a complete run its final name in one step; None when another process was faster and its result stays.
+
+    What lies there without a score (it was deleted, or setting it aside was broken off) is set aside first.
+    """
     target = model_folder / place.folder
+    if _has_repeats(target):  # a single run joins the folders of repeats of an earlier batch
+        target = target / f"repeat_{place.repeat}"
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.rename(partial, target)
     except OSError:
-        if not (target / SCORE_FILE).exists():
+        if (target / SCORE_FILE).exists():
+            shutil.rmtree(partial, ignore_errors=True)
+            return None
+        if not target.exists():
             raise
-        shutil.rmtree(partial, ignore_errors=True)
-        return None
+        set_aside(model_folder, target, place, f"{SCORE_FILE} was missing beside these files")
+        os.rename(partial, target)
     return target
+
+
+def _has_repeats(folder: Path) -> bool:
+    return any(folder.glob("repeat_*"))
 
 
 def publish_void(model_folder: Path, partial: Path, place: RunPlace) -> Path:
@@ -158,12 +230,25 @@ def publish_void(model_folder: Path, partial: Path, place: RunPlace) -> Path:
 
 
 def set_aside(model_folder: Path, folder: Path, place: RunPlace, reason: str) -> Path:
-    """Move the files of a result that does not count below the void folder, so that the run can be made again."""
+    """Move a result that does not count below the void folder, so that the run can be made again.
+
+    Broken off after any step, it leaves either the result as it was or files without a score, which `publish` sets
+    aside.
+    """
     target = _next_attempt(model_folder, place)
+    if not folder.is_dir():
+        os.rename(folder, target / folder.name)
+        write_void(target, place, "system_error", reason)
+        return target
+    if (folder / SCORE_FILE).exists():
+        os.rename(folder / SCORE_FILE, folder / UNSCORED_FILE)
+    write_void(folder, place, "system_error", reason)
+    if not _has_repeats(folder):
+        os.rename(folder, target)
+        return target
     for entry in sorted(folder.iterdir()):
         if not entry.name.startswith("repeat_"):
-            os.rename(entry, target / (UNSCORED_FILE if entry.name == SCORE_FILE else entry.name))
-    write_void(target, place, "system_error", reason)
+            os.rename(entry, target / entry.name)
     return target
 
 
@@ -189,34 +274,68 @@ def write_void(folder: Path, place: RunPlace, kind: VoidKind, detail: str) -> No
     )
 
 
-@dataclass(frozen=True)
-class VoidRecord:
+class VoidRecord(BaseModel):
     """One attempt that gave no result, and why."""
+
+    model_config = ConfigDict(frozen=True)
 
     group: str
     scenario: str
-    repeat: int
+    repeat: NonNegativeInt
     kind: VoidKind
     detail: str
     path: Path
+    """Folder of the attempt."""
 
 
-def read_voids(model_folder: Path) -> Iterator[VoidRecord]:
-    """Every attempt set aside below a model's folder, in path order."""
+def read_voids(model_folder: Path, damaged: list[str] | None = None) -> Iterator[VoidRecord]:
+    """Every attempt set aside below a model's folder, in path order.
+
+    Void attempts never reach a score, so a record that cannot be read is passed over; `damaged` gets a sentence on it.
+    """
     for path in sorted((model_folder / VOID_FOLDER).glob(f"*/*/*/{VOID_FILE}")):
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-            yield VoidRecord(data["group"], data["scenario"], data["repeat"], data["kind"], data["detail"], path.parent)
-        except (ValueError, KeyError, TypeError) as error:
-            raise ResultError(f"{path}: not the record of a void run ({type(error).__name__}: {error})") from error
+            data = _read_json(path)
+            if not isinstance(data, dict):
+                raise ValueError(f"a mapping is needed, found {type(data).__name__}")
+            record = VoidRecord.model_validate({**data, "path": path.parent})
+        except (ValueError, OSError) as error:
+            reason = _first_fault(error) if isinstance(error, ValidationError) else str(error)
+            if damaged is not None:
+                damaged.append(f"left out, damaged: {path}: not the record of a void run ({reason})")
+            continue
+        yield record
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write JSON so that the file is either whole or absent, also after a power cut."""
+    write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file so that it is either whole or absent, and delete what killed writers of it left unfinished."""
+    for rest in path.parent.glob(f".{path.name}.*"):
+        process = rest.suffix[1:]
+        if process.isdigit() and not process_is_alive(int(process)):
+            rest.unlink(missing_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    with partial.open("w", encoding="utf-8") as file:
-        json.dump(content, file, indent=2, ensure_ascii=False, allow_nan=False)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def process_is_alive(process: int) -> bool:
+    """Whether a process of this machine with this id runs."""
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from drivehierarchy_gym.runner.collection import Collection, SceneResult
+from drivehierarchy_gym.runner.records import write_text
 
 CSV_COLUMNS = (
     "scene",
@@ -90,9 +90,7 @@ def summary_csv(results: Sequence[SceneResult]) -> str:
 
 def write_summary_csv(path: Path, results: Sequence[SceneResult]) -> None:
     """Write `summary_csv` in one step."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(summary_csv(results), encoding="utf-8")
-    os.replace(partial, path)
+    write_text(path, summary_csv(results))
 
 
 def summarise(collection: Collection, model: str, *, seed: int = 0, resamples: int = RESAMPLES) -> ModelSummary:

@@ -53,10 +53,12 @@ def record() -> Callable[..., dict[str, Any]]:
 
 @pytest.fixture
 def put() -> Callable[[Path, Any], Path]:
-    """Writer of `scene_score.json` into a folder; a text is written as it is."""
+    """Writer of `scene_score.json` into a folder; a text is written as it is, a record gets the folder's scenario."""
 
     def write(folder: Path, content: Any) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, dict) and content.get("scene_id") == "s":
+            content = {**content, "scene_id": (folder.parent if folder.name.startswith("repeat_") else folder).name}
         path = folder / "scene_score.json"
         path.write_text(content if isinstance(content, str) else json.dumps(content))
         return path

@@ -40,3 +40,16 @@ def test_damaged_manifest(tmp_path, text):
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(ResultError, match=r"manifest\.json"):
         open_manifest(tmp_path, "m", SETTINGS, {}, 1, [])
+
+
+@pytest.mark.parametrize("place", ["/proc/results/m", "file", "file/m", "x" * 300])
+def test_a_folder_that_cannot_be_written_is_one_clean_error(tmp_path, place):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResultError, match=r"cannot be written \(.+\); give another --out"):
+        open_manifest(tmp_path / place, "m", SETTINGS, {"g": ["a"]}, 1, [])
+
+
+def test_what_a_killed_writer_left_is_swept(tmp_path):
+    (tmp_path / ".manifest.json.999999999").write_text("{")
+    open_manifest(tmp_path, "m", SETTINGS, {"g": ["a"]}, 1, [])
+    assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]

@@ -145,3 +145,44 @@ def test_interval_of_equal_scores_is_a_point(tmp_path, record, put):
 
 def test_csv_of_nothing_is_a_header():
     assert summary_csv([]) == ",".join(CSV_COLUMNS) + "\n"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"extra": None},
+        {"extra": [1]},
+        {"extra": {"agent_faults": 3}},
+        {"extra": {"decisions": "x"}},
+        {"extra": {"evaluator": "x"}},
+        {"scene_id": "another"},
+    ],
+)
+def test_every_kind_of_damage_is_left_out_with_a_note(tree, put, record, change):
+    path = put(tree / "n/01_a/s5", {**record(), **change})
+    collection = collect([tree])
+    (note,) = collection.notes
+    assert note.startswith("left out, damaged")
+    assert str(path) in note
+    assert summarise(collection, "n").missing == (("01_a", "s5", 0),)
+
+
+def test_a_result_of_another_evaluator_than_the_manifests_is_refused(tmp_path, put, record):
+    settings = {"evaluator": record()["extra"]["evaluator"]}
+    open_manifest(tmp_path / "m", "m", settings, {"g": ["a"]}, 1, [])
+    put(tmp_path / "m/g/a", record())
+    assert len(collect([tmp_path]).results) == 1
+    for extra in ({"evaluator": {**settings["evaluator"], "hash": "f"}}, {}):
+        path = put(tmp_path / "m/g/a", {**record(), "extra": extra})
+        with pytest.raises(CollectionError, match="of its model says") as caught:
+            collect([tmp_path])
+        assert str(path) in str(caught.value)
+
+
+def test_a_malformed_void_record_does_not_stop_a_summary(tree):
+    path = tree / "m/void/a/b/c/void.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    collection = collect([tree])
+    assert [str(path) in note for note in collection.notes] == [True]
+    assert summarise(collection, "m").void == {"infrastructure": 1}
