@@ -60,3 +60,27 @@ def test_trl_reads_an_export(train_edition: Edition, tmp_path: Path) -> None:
             shown = [part for part in prompt[1]["content"] if part["type"] == "image"]
             assert [part["image"].size for part in shown] == [(96, 54)] * len(line["images"])
             assert row["completion"][0]["content"][0]["text"] == line["completion"][0]["content"][0]["text"]
+
+
+def test_llamafactory_reads_an_export(train_edition: Edition, tmp_path: Path) -> None:
+    pytest.importorskip("llamafactory.data.converter", reason="LLaMA-Factory is not installed")
+    from datasets import load_dataset
+    from llamafactory.data.converter import align_dataset
+    from llamafactory.data.parser import get_dataset_list
+    from llamafactory.hparams.data_args import DataArguments
+    from transformers import TrainingArguments
+
+    export(train_edition, TASKS, "llamafactory", tmp_path, progress=silent)
+    folder = str(tmp_path)
+    arguments = DataArguments(dataset="drivehierarchy_train", dataset_dir=folder, media_dir=folder)
+    (attributes,) = get_dataset_list(["drivehierarchy_train"], folder)
+    raw = load_dataset("json", data_files=str(tmp_path / attributes.dataset_name), split="train")
+    found = align_dataset(raw, attributes, arguments, TrainingArguments(str(tmp_path / "out"), use_cpu=True))
+    for row, line in zip(found, lines(tmp_path / "train.jsonl"), strict=True):
+        system, user, assistant = (message["content"] for message in line["messages"])
+        assert (row["_system"], row["_prompt"][0]["content"], row["_response"][0]["content"]) == (
+            system,
+            user,
+            assistant,
+        )
+        assert row["_images"] == [str(tmp_path / path) for path in line["images"]]
