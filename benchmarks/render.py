@@ -83,9 +83,7 @@ def main() -> None:
 
     def at(i: int) -> Snapshot:
         x, y = start.to_world(float(i), 0.0)
-        return Snapshot(
-            i * 0.25, EgoState(x, y, start.yaw, 4.0), actors, dict.fromkeys(network.signals, "rGyr" * 8)
-        )
+        return Snapshot(i * 0.25, EgoState(x, y, start.yaw, 4.0), actors, dict.fromkeys(network.signals, "rGyr" * 8))
 
     began = time.perf_counter()
     renderer = SceneRenderer(network, beside, Weather())

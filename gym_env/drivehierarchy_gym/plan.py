@@ -91,7 +91,7 @@ class EpisodePlan:
     route: Polyline
     """Reference route from the start to the goal, used by score, prompt and cameras."""
     lane_route: Polyline
-    """The way a good driver takes along the same edges: lane centres and junction lanes. Privileged agents follow it."""
+    """What a good driver follows along the same edges: lane centres and junction lanes. For privileged agents."""
     route_edges: tuple[str, ...]
     route_source: str
     """`route_edges`, `reference_points` or `via_points_destination` (facts §3.7)."""

@@ -20,6 +20,9 @@ from lm_eval_drivehierarchy.baselines import baseline
 from lm_eval_drivehierarchy.serve import BaselineServer, ChatRequest, ItemFinder, RequestError, read_request
 
 
+IMAGE_BODY = b'{"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "http:"}}]}]}'
+
+
 def data_url(data: bytes, image_format: str = "JPEG") -> str:
     """A data URL with the image as it is (JPEG) or re-encoded without loss (PNG)."""
     if image_format == "PNG":
@@ -107,9 +110,8 @@ class TestRequests:
             (b"", "not a chat completion request"),
             (b"{}", "not a chat completion request"),
             (b'{"messages": [{"role": "user"}]}', "not a chat completion request"),
-            (_body := b'{"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "http:"}}]}]}',
-             "images must be data URLs"),
-            (_body.replace(b"http:", b"data:image/png;base64,*"), "not valid base64"),
+            (IMAGE_BODY, "images must be data URLs"),
+            (IMAGE_BODY.replace(b"http:", b"data:image/png;base64,*"), "not valid base64"),
         ],
     )  # fmt: skip
     def test_names_what_is_wrong(self, content: bytes, message: str) -> None:
