@@ -19,7 +19,6 @@ from drivehierarchy_gym.errors import DriveHierarchyError
 from lm_eval_drivehierarchy.baselines import baseline
 from lm_eval_drivehierarchy.serve import BaselineServer, ChatRequest, ItemFinder, RequestError, read_request
 
-
 IMAGE_BODY = b'{"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "http:"}}]}]}'
 
 
