@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ from typing import Any, get_args
 
 from drivehierarchy_gym.actions import ACTION_MODES
 from drivehierarchy_gym.agents.protocol import Agent, ObservationMode
+from drivehierarchy_gym.agents.wording import describe_error, describe_value
 from drivehierarchy_gym.errors import DriveHierarchyError, UnknownNameError, unknown_name
 
 AGENTS: dict[str, str] = {
@@ -42,24 +44,31 @@ def agent_factory(name: str) -> Callable[..., Agent]:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:
-        raise AgentError(
-            f"agent {name!r}: importing {module_name!r} failed: {type(error).__name__}: {error}"
-        ) from error
+        raise AgentError(f"agent {name!r}: importing {module_name!r} failed: {describe_error(error)}") from error
     if not hasattr(module, class_name):
         classes = [key for key, value in vars(module).items() if inspect.isclass(value)]
         raise AgentError(f"agent {name!r}: {unknown_name(f'class of {module_name!r}', class_name, classes)}")
     factory: Callable[..., Agent] = getattr(module, class_name)
+    if not callable(factory):
+        raise AgentError(f"agent {name!r}: {class_name} is {describe_value(factory)}, which is no class")
     return factory
 
 
 def agent_options(name: str) -> dict[str, inspect.Parameter]:
     """Options that the agent `name` takes, by name."""
-    parameters = inspect.signature(agent_factory(name)).parameters
     return {
         key: parameter
-        for key, parameter in parameters.items()
+        for key, parameter in _parameters(name).items()
         if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     }
+
+
+def _parameters(name: str) -> Mapping[str, inspect.Parameter]:
+    factory = agent_factory(name)
+    try:
+        return inspect.signature(factory).parameters
+    except (TypeError, ValueError) as error:
+        raise AgentError(f"agent {name!r}: its options cannot be read: {describe_error(error)}") from error
 
 
 def make_agent(name: str, **options: Any) -> Agent:
@@ -75,14 +84,14 @@ def make_agent(name: str, **options: Any) -> Agent:
     except DriveHierarchyError:
         raise
     except Exception as error:
-        raise AgentError(f"agent {name!r} cannot be made: {type(error).__name__}: {error}") from error
+        raise AgentError(f"agent {name!r} cannot be made: {describe_error(error)}") from error
     _check_protocol(name, agent)
     return agent
 
 
 def _check_options(name: str, options: Mapping[str, Any]) -> None:
     known = agent_options(name)
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(agent_factory(name)).parameters.values())
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in _parameters(name).values())
     for key in options:
         if key not in known and not takes_any:
             if not known:
@@ -104,5 +113,9 @@ def _check_protocol(name: str, agent: Agent) -> None:
     ):
         if not hasattr(agent, attribute):
             raise AgentError(f"agent {name!r} has no attribute {attribute!r}; it is one of {allowed}")
-        if getattr(agent, attribute) not in allowed:
-            raise AgentError(f"agent {name!r}: {attribute} is one of {allowed}, found {getattr(agent, attribute)!r}")
+        found = getattr(agent, attribute)
+        if not isinstance(found, str | bool) or found not in allowed:
+            raise AgentError(f"agent {name!r}: {attribute} is one of {allowed}, found {describe_value(found)}")
+    deadline = getattr(agent, "act_deadline", None)
+    if deadline is not None and not (isinstance(deadline, int | float) and 0 < deadline < math.inf):
+        raise AgentError(f"agent {name!r}: act_deadline is a number of seconds, found {describe_value(deadline)}")

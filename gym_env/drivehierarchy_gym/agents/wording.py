@@ -39,16 +39,16 @@ def describe_value(value: Any) -> str:
     try:
         return _short(_WORDING.repr(value), LONGEST_VALUE)
     except Exception:  # an integer of too many digits, for one
-        return f"<{type(value).__name__}>"
+        return without_surrogates(f"<{type(value).__name__}>")
 
 
 def describe_error(error: BaseException) -> str:
     """Type and message of an error, in one place for all that agents raise."""
     try:
-        message = str(error)
+        message = str.__str__(str(error))
     except BaseException as second:
         message = f"(its message cannot be read: {type(second).__name__})"
-    return f"{type(error).__name__}: {_short(message, LONGEST_MESSAGE)}"
+    return without_surrogates(f"{type(error).__name__}: {_short(message, LONGEST_MESSAGE)}")
 
 
 def _short(text: str, limit: int) -> str:

@@ -20,10 +20,11 @@ import cv2
 import gymnasium
 import numpy as np
 
+from drivehierarchy_gym.agents.answer import Action
 from drivehierarchy_gym.agents.chat import EndpointError
-from drivehierarchy_gym.agents.guard import AgentFault, AgentGuard, AgentStartError, unreadable
+from drivehierarchy_gym.agents.guard import AgentFault, AgentGuard, AgentStartError, start_agent
 from drivehierarchy_gym.agents.protocol import EpisodeContext
-from drivehierarchy_gym.agents.registry import make_agent
+from drivehierarchy_gym.agents.registry import AgentError
 from drivehierarchy_gym.env import DriveHierarchyEnv
 from drivehierarchy_gym.errors import DriveHierarchyError, InfrastructureError, ScenarioError
 from drivehierarchy_gym.runner.records import (
@@ -40,6 +41,7 @@ from drivehierarchy_gym.runner.records import (
     write_json,
     write_void,
 )
+from drivehierarchy_gym.surrogates import without_surrogates
 
 FRAME_QUALITY = 92
 """JPEG quality of the frames that are kept."""
@@ -78,6 +80,11 @@ class Outcome:
     reason: str = ""
     faults: Mapping[str, int] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        # These may quote foreign texts, and go to files and terminals.
+        for name in ("detail", "stops"):
+            object.__setattr__(self, name, without_surrogates(getattr(self, name)))
+
 
 @dataclass(frozen=True)
 class StepProgress:
@@ -99,7 +106,7 @@ def run_episode(job: EpisodeJob, report: Callable[[StepProgress], None]) -> Outc
     partial.mkdir(parents=True)
     try:
         record, faults = _drive(job, partial, report)
-    except (EndpointError, AgentStartError) as error:
+    except (EndpointError, AgentStartError, AgentError) as error:
         kind: VoidKind = "infrastructure" if isinstance(error, EndpointError) else "no_valid_answer"
         return _void(job, partial, kind, str(error), stops=str(error))
     except InfrastructureError as error:
@@ -129,7 +136,7 @@ def run_episode(job: EpisodeJob, report: Callable[[StepProgress], None]) -> Outc
 
 
 def _void(job: EpisodeJob, partial: Path, kind: VoidKind, detail: str, stops: str = "") -> Outcome:
-    write_void(partial, job.place, kind, detail)
+    write_void(partial, job.place, kind, without_surrogates(detail))
     folder = publish_void(job.model_folder, partial, job.place)
     return Outcome(job.place, folder, void=kind, detail=detail, stops=stops)
 
@@ -138,27 +145,30 @@ def _drive(
     job: EpisodeJob, folder: Path, report: Callable[[StepProgress], None]
 ) -> tuple[dict[str, Any], Counter[str]]:
     """Drive the episode, write its logs into `folder`; its record and its agent faults by kind."""
-    agent = make_agent(job.agent, **job.agent_options)
-    guard = AgentGuard(agent, job.agent_timeout)
-    environment = gymnasium.make(
-        "DriveHierarchy-R4",
-        disable_env_checker=True,
-        scenario=job.place.scenario,
-        action_mode=agent.action_mode,
-        observation=job.observation,
-        **job.environment,
-    )
-    env = environment.unwrapped
-    assert isinstance(env, DriveHierarchyEnv)
-    try:
-        with (
-            (folder / STEPS_FILE).open("w", encoding="utf-8") as steps,
-            (folder / AGENT_FILE).open("w", encoding="utf-8") as log,
-        ):
-            return _steps(job, folder, env, guard, steps, log, report)
-    finally:
-        environment.close()
-        guard.close()
+    guard = start_agent(job.agent, job.agent_options, job.agent_timeout)
+    with (
+        (folder / STEPS_FILE).open("w", encoding="utf-8") as steps,
+        (folder / AGENT_FILE).open("w", encoding="utf-8") as log,
+    ):
+        try:
+            environment = gymnasium.make(
+                "DriveHierarchy-R4",
+                disable_env_checker=True,
+                scenario=job.place.scenario,
+                action_mode=guard.agent.action_mode,
+                observation=job.observation,
+                **job.environment,
+            )
+            env = environment.unwrapped
+            assert isinstance(env, DriveHierarchyEnv)
+            try:
+                return _steps(job, folder, env, guard, steps, log, report)
+            finally:
+                environment.close()
+        finally:
+            problem = guard.close()
+            if problem is not None:
+                log.write(_line({"close_error": problem}))
 
 
 def _steps(
@@ -191,7 +201,7 @@ def _steps(
         observation, reward, terminated, truncated, info = env.step(answer.action)
         fault = answer.fault
         if fault is None and info["parse"]["status"] == "unparseable":
-            fault = unreadable(answer.action)
+            fault = answer.unreadable
         if fault is not None:
             faults[fault.kind] += 1
         line = _line(step_record(step, env, answer.action, fault, reward, info))
@@ -215,7 +225,7 @@ def _steps(
 def step_record(
     step: int,
     env: DriveHierarchyEnv,
-    action: Any,
+    action: Action,
     fault: AgentFault | None,
     reward: float,
     info: Mapping[str, Any],
@@ -237,15 +247,11 @@ def step_record(
     }
 
 
-def jsonable(action: Any) -> Any:
-    """An action as JSON: texts and finite numbers as they are; anything else, which cannot be an action, as null."""
-    if isinstance(action, str):
+def jsonable(action: Action) -> Any:
+    """An action as JSON: texts and finite numbers as they are; anything else as null."""
+    if action is None or isinstance(action, str):
         return action
-    try:
-        array = np.asarray(action, dtype=np.float64)
-    except Exception:  # foreign objects may raise what they like when asked for numbers
-        return None
-    return array.tolist() if array.size and bool(np.isfinite(array).all()) else None
+    return action.tolist() if bool(np.isfinite(action).all()) else None
 
 
 def _keep_frames(folder: Path, step: int, observation: Mapping[str, Any]) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,34 @@ def test_user_agent_from_the_working_directory(tmp_path, monkeypatch):
         make_agent("my_driver:Min")
     with pytest.raises(AgentError, match="importing 'no_such_module_here' failed: ModuleNotFoundError"):
         make_agent("no_such_module_here:A")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("Mine = 3", "Mine is 3, which is no class"),
+        ("Mine = int", "has no method 'reset'|options cannot be read"),
+        ("class Mine(Good): action_mode = ['text']", r"action_mode is one of .*found \['text'\]"),
+        ("class Mine(Good): observation = 5", "observation is one of .*found 5"),
+        ("class Mine(Good): act_deadline = float('nan')", "act_deadline is a number of seconds, found nan"),
+        ("class Mine(Good): act_deadline = 'long'", "act_deadline is a number of seconds, found 'long'"),
+        ("class Mine(Good): act_deadline = -1", "act_deadline is a number of seconds, found -1"),
+    ],
+)
+def test_what_is_no_agent_is_said_in_one_line(tmp_path, monkeypatch, line, words):
+    (tmp_path / "odd_driver.py").write_text(
+        "class Good:\n"
+        "    action_mode, observation, privileged = 'control', 'state', False\n"
+        "    def reset(self, context, info): pass\n"
+        "    def act(self, observation, info): return [0, 0, 0]\n"
+        f"    def close(self): pass\n{line}\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "odd_driver", raising=False)
+    with pytest.raises(AgentError, match=words) as caught:
+        make_agent("odd_driver:Mine")
+    assert "\n" not in str(caught.value)
+    sys.modules.pop("odd_driver", None)
 
 
 def test_constant_and_random():

@@ -79,14 +79,31 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 DRIVER = """
 import time
 
+import numpy
+
 from drivehierarchy_gym.errors import InfrastructureError
+
+
+class Odd(Exception):
+    def __init__(self, seconds=0):
+        self.seconds = seconds
+
+    def __repr__(self):
+        raise ValueError("no repr")
+
+    __str__ = __repr__
+
+    def __array__(self, *args, **kwargs):
+        time.sleep(self.seconds)
+        raise ValueError("no numbers")
 
 
 class Driver:
     observation, privileged = "state", False
 
-    def __init__(self, how="well", action_mode="target_speed", good=2, reset="well"):
+    def __init__(self, how="well", action_mode="target_speed", good=2, reset="well", telemetry="well", close="well"):
         self.action_mode, self.how, self.good, self.on_reset, self.count = action_mode, how, good, reset, 0
+        self.on_telemetry, self.on_close = telemetry, close
 
     def reset(self, context, info):
         self.count = 0
@@ -103,11 +120,32 @@ class Driver:
             raise ValueError("boom")
         if self.how == "infrastructure":
             raise InfrastructureError("the simulator is gone")
-        return {"bytes": b"steer: 0", "none": None, "nan": [float("nan"), 1.0], "text": "steer: x"}[self.how]
+        if self.how == "silent error":
+            raise Odd()
+        if self.how == "surrogate error":
+            raise ValueError("a \\udc80 b")
+        if self.how in ("repr", "array sleeps"):
+            return Odd(5 if self.how == "array sleeps" else 0)
+        if self.how == "deep":
+            found = []
+            for _ in range(100_000):
+                found = [found]
+            return found
+        odd = {"surrogate": "a \\udc80 b", "text": "steer: x", "bytes": b"steer: 0", "none": None}
+        odd |= {"nan": [float("nan"), 1.0], "large": [0.0] * 10_000}
+        return odd[self.how]
 
     def telemetry(self):
-        return {"calls": self.count}
+        if self.on_telemetry == "sleep":
+            time.sleep(30)
+        if self.on_telemetry == "raise":
+            raise ValueError("no notes \\udc80")
+        notes = {"nan": {"loss": float("nan")}, "numpy": {"loss": numpy.float32(0.5)}}
+        return notes.get(self.on_telemetry, {"calls": self.count})
 
     def close(self):
-        pass
+        if self.on_close == "sleep":
+            time.sleep(30)
+        if self.on_close == "raise":
+            raise ValueError("cannot close \\udc80")
 """

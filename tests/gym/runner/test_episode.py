@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import time
 
+import numpy as np
 import pytest
 
 from drivehierarchy_gym.runner.episode import EpisodeJob, episode_seed, jsonable, run_episode, sweep_partials
@@ -77,6 +78,13 @@ def test_the_same_run_twice_leaves_the_same_trace(job, tmp_path):
         ("nan", "target_speed", "invalid"),
         ("text", "text", "unparseable"),
         ("bytes", "text", "invalid"),
+        ("repr", "target_speed", "invalid"),
+        ("repr", "text", "invalid"),
+        ("deep", "target_speed", "invalid"),
+        ("large", "target_speed", "invalid"),
+        ("silent error", "target_speed", "exception"),
+        ("surrogate error", "target_speed", "exception"),
+        ("surrogate", "text", "unparseable"),
     ],
 )
 def test_agent_faults_hold_the_last_control_and_are_scored(job, how, mode, kind):
@@ -90,12 +98,41 @@ def test_agent_faults_hold_the_last_control_and_are_scored(job, how, mode, kind)
     assert score.score_route > 0
 
 
-def test_a_sleeping_agent_takes_bounded_time(job):
+@pytest.mark.parametrize("how", ["sleep", "array sleeps"])
+def test_a_sleeping_agent_takes_bounded_time(job, how):
     begun = time.monotonic()
-    outcome, _ = run(job(how="sleep", timeout=0.5))
+    outcome, _ = run(job(how=how, timeout=0.5))
     assert time.monotonic() - begun < 15
     kinds = [line["fault"] and line["fault"]["kind"] for line in steps(outcome)]
     assert kinds == [None] * GOOD + ["timeout"] + ["busy"] * (len(kinds) - GOOD - 1)
+
+
+def log(outcome):
+    return [json.loads(line) for line in (outcome.folder / "agent.jsonl").open()]
+
+
+def test_telemetry_never_stops_a_drive(job, tmp_path):
+    expected = {
+        "numpy": ("loss", 0.5),
+        "nan": ("telemetry_error", "ValueError"),
+        "raise": ("telemetry_error", "ValueError: no notes \ufffd"),
+        "sleep": ("telemetry_error", "did not return within 0.5 s; not asked again"),
+    }
+    for how, (key, words) in expected.items():
+        outcome, _ = run(job(telemetry=how, timeout=0.5))
+        assert (outcome.void, outcome.faults) == (None, {})
+        found = log(outcome)[0][key]
+        assert found == words if how == "numpy" else found.startswith(words)
+        outcome.folder.rename(tmp_path / how)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"), [("raise", "ValueError: cannot close \ufffd"), ("sleep", "close did not return within 0.5 s")]
+)
+def test_a_close_that_fails_is_noted_and_the_result_stays(job, how, words):
+    outcome, _ = run(job(close=how, timeout=0.5))
+    assert outcome.score == 100.0
+    assert words in log(outcome)[-1]["close_error"]
 
 
 def test_no_valid_answer_is_kept_apart_and_stops_the_batch(job, tmp_path):
@@ -140,12 +177,10 @@ def test_seeds_depend_on_the_run_alone():
     ("action", "kept"),
     [
         ("steer: 0", "steer: 0"),
-        ([0.5, 3], [0.5, 3.0]),
+        (np.array([0.5, 3]), [0.5, 3.0]),
+        (np.array([[0.5, 3]]), [[0.5, 3.0]]),
         (None, None),
-        ([float("nan"), 1.0], None),
-        (b"abc", None),
-        ({"a": 1}, None),
-        ([], None),
+        (np.array([np.nan, 1.0]), None),
     ],
 )
 def test_actions_as_json(action, kept):
