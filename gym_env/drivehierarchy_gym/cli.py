@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -76,13 +77,17 @@ def run(
     api_key_env: Annotated[
         str | None, typer.Option(help="vlm: environment variable of the api key. Default: OPENAI_API_KEY.")
     ] = None,
-    temperature: Annotated[float | None, typer.Option(help="vlm: sampling temperature. Default: 0.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="vlm: longest reply. Default: 1024.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="vlm: sampling temperature. Default: 0.", min=0)] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="vlm: longest reply. Default: 1024.", min=1)] = None,
     conversation_window: Annotated[
-        int | None, typer.Option(help="vlm: user turns the model sees. Default: 1, the present one.")
+        int | None, typer.Option(help="vlm: user turns the model sees. Default: 1, the present one.", min=1)
     ] = None,
-    jpeg_quality: Annotated[int | None, typer.Option(help="vlm: 1 to 100, of the pictures sent. Default: 90.")] = None,
-    retries: Annotated[int | None, typer.Option(help="vlm: further attempts of a failed request. Default: 4.")] = None,
+    jpeg_quality: Annotated[
+        int | None, typer.Option(help="vlm: of the pictures sent. Default: 90.", min=1, max=100)
+    ] = None,
+    retries: Annotated[
+        int | None, typer.Option(help="vlm: further attempts of a failed request. Default: 4.", min=0)
+    ] = None,
     extra_body: Annotated[
         str | None, typer.Option(help="vlm: JSON object of further request fields; null leaves a field out.")
     ] = None,
@@ -144,11 +149,18 @@ def run(
 
 
 def _conclude(console: Console, report: BatchReport) -> None:
+    from drivehierarchy_gym.errors import DriveHierarchyError
     from drivehierarchy_gym.runner.collection import collect
     from drivehierarchy_gym.runner.summary import summarise
     from drivehierarchy_gym.runner.tables import print_summary
 
-    collection = collect([report.model_folder])
+    try:
+        collection = collect([report.model_folder])
+    except DriveHierarchyError as error:  # something else lies there: the runs are done all the same
+        typer.echo(f"error: no summary: {error}", err=True)
+        raise typer.Exit(1) from None
+    for note in collection.notes:
+        typer.echo(f"note: {note}", err=True)
     if collection.of(report.model):
         print_summary(console, summarise(collection, report.model))
     typer.echo(f"results: {report.model_folder}")
@@ -198,7 +210,7 @@ def show(
     target = out or Path(f"{scenario}.png")
     _check_suffix(target, (".png",))
     plan = load_suite(suite, release).plan(scenario, seed)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    _check_output(target)
     draw_scenario(plan, target)
     for note in plan.notes:
         typer.echo(f"note: {note}", err=True)
@@ -227,6 +239,7 @@ def replay(
         if len(folders) > 1:
             base = run.resolve()
             path = target / ("_".join(folder.resolve().relative_to(base).parts) + ".mp4")
+        _check_output(path)
         count = write_video(path, frames(read_run(folder), None if release is None else str(release)), fps)
         typer.echo(f"{path}  {count} frames")
 
@@ -237,7 +250,7 @@ def summary(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="CSV to write. Default: result_summary.csv in the first folder.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.", min=0)] = 0,
 ) -> None:
     """Print scores by family with intervals, and write the release's result_summary.csv.
 
@@ -261,7 +274,7 @@ def summary(
         print_summary(console, found)
         missing = missing or bool(found.missing)
     target = out or folders[0] / "result_summary.csv"
-    target.parent.mkdir(parents=True, exist_ok=True)
+    _check_output(target)
     write_summary_csv(target, collection.results)
     typer.echo(f"written: {target}")
     if missing:
@@ -280,9 +293,42 @@ def _check_suffix(path: Path, suffixes: Sequence[str]) -> None:
         raise typer.BadParameter(f"{path} does not end in {' or '.join(suffixes)}", param_hint="--out")
 
 
+def _check_output(path: Path) -> None:
+    """Make the folder of an output and try to write there, before any work is done for it."""
+    from drivehierarchy_gym.errors import DriveHierarchyError
+
+    try:
+        probe = path.with_name(f".{path.name}.{os.getpid()}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise IsADirectoryError(None, "it is a folder")
+        probe.touch()
+        probe.unlink()
+    except (OSError, ValueError) as error:  # ValueError: a path without a last part
+        raise DriveHierarchyError(
+            f"{path}: cannot be written ({getattr(error, 'strerror', None) or error}); give another --out"
+        ) from None
+
+
+def _json(text: str) -> Any:
+    """JSON as the standard has it: no NaN, no Infinity.
+
+    Raises:
+        ValueError: it is something else.
+    """
+
+    def refuse(name: str) -> None:
+        raise ValueError(f"{name} is not a number")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
 def _json_object(name: str, text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
+        value = _json(text)
     except ValueError as error:
         raise typer.BadParameter(f"not JSON: {error}", param_hint=name) from None
     if not isinstance(value, dict):
@@ -297,7 +343,7 @@ def _key_values(pairs: Sequence[str]) -> dict[str, Any]:
         if not equals or not key:
             raise typer.BadParameter(f"KEY=VALUE is needed, found {pair!r}", param_hint="--option")
         try:
-            found[key] = json.loads(text)
+            found[key] = _json(text)
         except ValueError:
             found[key] = text
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import json
 import os
 import signal
@@ -36,6 +37,11 @@ class Slow:
 
     def close(self):
         pass
+
+
+class Keeps(Slow):
+    def __init__(self, value=None):
+        self.value = value
 
 
 class Sulking(Slow):
@@ -247,6 +253,29 @@ def test_list_and_show(home, tiny_suite):
         (["run", "--agent", "vlm"], "needs the option 'model'"),
         (["run", "--agent", "nowhere:Driver"], "importing 'nowhere' failed"),
         (["run", "--engine", "rai"], "unknown engine 'rai'"),
+        (["run", "--observation", "ful"], "unknown observation 'ful'; did you mean 'full'"),
+        (["run", "--command-chooser", "lan"], "did you mean 'lane'"),
+        (["run", "--parse-rule", "flexibl"], "did you mean 'flexible'"),
+        (["run", "--suite", ""], "unknown suite ''"),
+        (["list", "--suite", ""], "unknown suite ''"),
+        (["run", "--agent-timeout", "nan"], "--agent-timeout is above 0 s"),
+        (["run", "--agent-timeout", "inf"], "--agent-timeout is above 0 s and at most"),
+        (["run", "--agent-timeout", "1e10"], "--agent-timeout is above 0 s and at most"),
+        (["run", "--repeats", "0"], "--repeats is at least 1"),
+        (["run", "--name", ".."], "cannot be the name of a folder"),
+        (["run", "--agent", "vlm", "--model", "m", "--temperature", "-1"], "--temperature"),
+        (["run", "--agent", "vlm", "--model", "m", "--max-tokens", "0"], "--max-tokens"),
+        (["run", "--agent", "vlm", "--model", "m", "--retries", "-1"], "--retries"),
+        (["run", "--agent", "vlm", "--model", "m", "--jpeg-quality", "101"], "--jpeg-quality"),
+        (["run", "--agent", "vlm", "--model", "m", "--extra-body", '{"top_p": NaN}'], "NaN is not a number"),
+        (["run", "--agent", "vlm", "--model", "m", "--extra-body", "[" * 100_000], "nested too deeply"),
+        (["run", "--agent", "drivers:Keeps", "--option", "value=1e999"], "cannot be written as JSON"),
+        (["run", "--agent", "constant", "--out", "/proc/foo"], "cannot be written"),
+        (["run", "--agent", "constant", "--out", "drivers.py"], "cannot be written"),
+        (["run", "--agent", "constant", "--out", "drivers.py/below"], "cannot be written"),
+        (["show", "turning_01", "--out", "/proc/x.png"], "/proc/x.png: cannot be written"),
+        (["show", "turning_01", "--out", "drivers.py/x.png"], "drivers.py/x.png: cannot be written"),
+        (["summary", ".", "--seed", "-1"], "--seed"),
         (["run", "--workers", "0"], "--workers is at least 1"),
         (["run", "--observation", "state", "--frames"], "--frames needs pictures"),
         (["run", "--prompt-file", "no.txt"], "no.txt"),
@@ -261,4 +290,75 @@ def test_mistakes_end_in_one_line(home, arguments, words):
     assert result.exit_code == 2, result.output
     assert words in " ".join(result.output.split())
     assert "Traceback" not in result.output
-    assert not list(home.rglob("manifest.json"))
+    assert [path.name for path in home.iterdir()] in (["drivers.py"], ["drivers.py", "__pycache__"])
+
+
+@pytest.fixture
+def constant_run(home, tiny_suite):
+    """A finished run of one scenario: the words that made it, and its folder."""
+    words = ["run", "--suite", tiny_suite, "--scenario", "two", "--agent", "constant", "--out", "c"]
+    assert r4(*words, "--option", "target_speed=8").exit_code == 0
+    return [*words, "--option", "target_speed=8"], home / "c/constant/08_merging/two"
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ray") is not None, reason="ray is installed")
+def test_ray_is_asked_for_before_anything_is_made(home, tiny_suite):
+    result = r4("run", "--suite", tiny_suite, "--agent", "constant", "--out", "ray", "--engine", "ray")
+    assert result.exit_code == 2
+    assert "pip install" in result.output
+    assert not (home / "ray").exists()
+
+
+def test_whatever_became_of_a_result_the_same_command_mends_it(constant_run, home):
+    words, folder = constant_run
+    before = traces(home / "c")
+    path = folder / "scene_score.json"
+    good = json.loads(path.read_text())
+    other = {**good["extra"], "evaluator": {**good["extra"]["evaluator"], "hash": "deadbeef"}}
+    for content in (
+        None,
+        "",
+        "[" * 100_000,
+        {"extra": None},
+        {"extra": [1]},
+        {**good, "extra": {**good["extra"], "agent_faults": 3}},
+        {**good, "extra": {**good["extra"], "evaluator": "x"}},
+        {**good, "scene_id": "one"},
+        {**good, "extra": other},
+    ):
+        path.unlink()
+        if content is not None:
+            path.write_text(content if isinstance(content, str) else json.dumps(content))
+        summary = r4("summary", "c")
+        refused = isinstance(content, dict) and content["extra"] == other
+        assert summary.exit_code == (2 if refused else 1), summary.output
+        mended = r4(*words)
+        assert mended.exit_code == 0, mended.output
+        assert ("does not count" in mended.output) == (content is not None)
+        assert traces(home / "c") == before
+    assert r4("summary", "c").exit_code == 0
+
+
+def test_a_malformed_void_record_is_noted_and_the_rest_goes_on(constant_run, home):
+    words, _ = constant_run
+    path = home / "c/constant/void/a/b/c/void.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    for command in (words, ["summary", "c"]):
+        result = r4(*command)
+        assert result.exit_code == 0, result.output
+        assert "not the record of a void run" in result.output
+
+
+def test_outputs_that_cannot_be_written_are_refused_before_the_work(constant_run, home):
+    _, folder = constant_run
+    (home / "folder.mp4").mkdir()
+    for out in ("/proc/x.mp4", "drivers.py/x.mp4", "folder.mp4"):
+        result = r4("replay", folder, "--out", out)
+        assert result.exit_code == 2
+        assert result.output.strip() == result.output.strip().splitlines()[0]
+        assert f"{out}: cannot be written" in result.output
+    for out in ("/proc/x.csv", "drivers.py/x.csv"):
+        result = r4("summary", "c", "--out", out)
+        assert result.exit_code == 2
+        assert f"{out}: cannot be written" in result.output

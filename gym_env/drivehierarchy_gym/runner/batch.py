@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from drivehierarchy_gym.agents.registry import make_agent
+from drivehierarchy_gym.agents.guard import start_agent
 from drivehierarchy_gym.env import DriveHierarchyEnv
 from drivehierarchy_gym.errors import DriveHierarchyError, unknown_name
 from drivehierarchy_gym.runner.episode import (
@@ -25,6 +26,7 @@ from drivehierarchy_gym.runner.manifest import open_manifest
 from drivehierarchy_gym.runner.pool import Event, Finished, Lost, Progress, run_locally
 from drivehierarchy_gym.runner.records import (
     PARTIAL_FOLDER,
+    SCORE_FILE,
     VOID_FOLDER,
     ResultError,
     RunPlace,
@@ -41,6 +43,8 @@ ENGINES: tuple[Engine, ...] = ("local", "ray")
 
 SILENCE = 240.0
 """Seconds beyond the agent's deadline without a step after which a run counts as hung."""
+LONGEST_ANSWER = 86400.0
+"""Seconds; no decision may take longer, and no clock of the system overflows."""
 
 
 class BatchError(DriveHierarchyError, ValueError):
@@ -149,30 +153,35 @@ def run_batch(options: BatchOptions, listener: Listener | None = None) -> BatchR
     """Run what is missing of a batch.
 
     Raises:
-        UnknownNameError, BatchError, ResumeError, AgentError, ScenarioError, ReleaseNotFoundError: it cannot be
-            started; nothing has been run.
+        UnknownNameError, BatchError, ResumeError, AgentError, AgentStartError, ScenarioError, ReleaseNotFoundError,
+            ResultError: it cannot be started; nothing has been run.
         EndpointError: the agent's endpoint does not answer before the first run.
     """
     listener = listener or Listener()
     _check(options)
     environment = {"suite": options.suite, **options.environment}
-    DriveHierarchyEnv(**environment).close()  # a wrong option is found before anything is written
+    asked: dict[str, Any] = {} if options.observation is None else {"observation": options.observation}
+    DriveHierarchyEnv(**environment, **asked).close()  # a wrong option is found before anything is written
     suite = load_suite(options.suite, options.environment.get("release"))
     ids = select(suite, options.scenarios, options.families)
     if not ids:
         raise BatchError("no scenario is both in --scenario and in --family")
-    agent = make_agent(options.agent, **options.agent_options)
+    guard = start_agent(options.agent, options.agent_options, options.agent_timeout)
+    agent = guard.agent
     try:
         observation = options.observation or ("full" if options.frames else agent.observation)
         if observation == "state" and (options.frames or agent.observation == "full"):
             who = "--frames" if options.frames else f"agent {options.agent!r}"
             raise BatchError(f"{who} needs pictures: leave --observation out or use --observation full")
-        check = getattr(agent, "check", None)
-        if check is not None:
-            check()
-        deadline = float(getattr(agent, "act_deadline", None) or options.agent_timeout)
+        deadline = guard.deadline
+        if not 0 < deadline <= LONGEST_ANSWER:
+            raise BatchError(
+                f"agent {options.agent!r}: a decision may take {deadline:g} s, {LONGEST_ANSWER:g} s are allowed; "
+                "give a shorter timeout"
+            )
+        guard.check()
     finally:
-        agent.close()
+        close_problem = guard.close()
 
     model = model_name(options)
     folder = options.out.expanduser().resolve() / model
@@ -186,18 +195,22 @@ def run_batch(options: BatchOptions, listener: Listener | None = None) -> BatchR
         "environment": _protocol(options.environment),
         "seed": options.seed,
     }
+    _check_settings(settings, options.command)
     planned: dict[str, list[str]] = {}
     for scenario in ids:
-        planned.setdefault(suite.entry(scenario).group, []).append(scenario)
+        place = RunPlace(suite.entry(scenario).group, scenario, 0, options.repeats)  # refuses what is no folder name
+        planned.setdefault(place.group, []).append(scenario)
     manifest = open_manifest(folder, model, settings, planned, options.repeats, options.command)
     sweep_partials(folder)
 
     report = BatchReport(model, folder, total=len(ids) * options.repeats)
+    if close_problem is not None:
+        report.notes.append(f"agent {options.agent!r}: {close_problem}")
     jobs = []
     for repeat in range(options.repeats):
         for scenario in ids:
             place = RunPlace(suite.entry(scenario).group, scenario, repeat, manifest.repeats)
-            if _is_finished(folder, place, report):
+            if _is_finished(folder, place, identity, report):
                 report.skipped += 1
                 continue
             jobs.append(
@@ -230,6 +243,8 @@ def run_batch(options: BatchOptions, listener: Listener | None = None) -> BatchR
             if outcome.stops:
                 report.stopped = outcome.stops
                 break
+    except OSError as error:  # the disk is full, or the folder was taken away: no further run can leave a result
+        report.stopped = f"{error.filename or folder}: {error.strerror or error}"
     finally:
         close = getattr(events, "close", None)
         if close is not None:
@@ -250,22 +265,47 @@ def _check(options: BatchOptions) -> None:
     for name, value in (("--workers", options.workers), ("--repeats", options.repeats)):
         if value < 1:
             raise BatchError(f"{name} is at least 1, found {value}")
-    if not options.agent_timeout > 0:
-        raise BatchError(f"--agent-timeout is above 0 s, found {options.agent_timeout:g}")
+    if not 0 < options.agent_timeout <= LONGEST_ANSWER:
+        raise BatchError(
+            f"--agent-timeout is above 0 s and at most {LONGEST_ANSWER:g} s, found {options.agent_timeout:g}"
+        )
     if options.engine not in ENGINES:
         raise unknown_name("engine", options.engine, ENGINES)
+    if options.engine == "ray":
+        from drivehierarchy_gym.runner.ray_engine import require_ray
+
+        require_ray()
 
 
-def _is_finished(folder: Path, place: RunPlace, report: BatchReport) -> bool:
-    """Whether a run has a valid result; a damaged or void one is set aside, with a note, and is run again."""
+def _check_settings(settings: Mapping[str, Any], command: Sequence[str]) -> None:
+    """Settings become the manifest: what JSON cannot hold is found before anything is written."""
     try:
-        if finished_score(folder, place) is not None:
-            return True
+        json.dumps([settings, command], ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise BatchError(f"options of agent {settings['agent']!r} cannot be written as JSON: {error}") from error
+
+
+def _is_finished(folder: Path, place: RunPlace, identity: Mapping[str, Any], report: BatchReport) -> bool:
+    """Whether a run has a valid result of this evaluator and suite; any other is set aside, with a note, and run again.
+
+    Args:
+        folder: of the model.
+        place: of the run.
+        identity: what its record says of evaluator and suite, `EpisodeJob.identity`.
+        report: gets the notes.
+    """
+    try:
+        found = finished_score(folder, place)
         reason = "void"
+        if found is not None:
+            other = [key for key, value in identity.items() if found[1].extra.get(key) != value]
+            if not other:
+                return True
+            reason = f"its {other[0]} is {found[1].extra.get(other[0])}, here it is {identity[other[0]]}"
     except ResultError as error:
         reason = str(error)
     for candidate in place.candidates:
-        if (folder / candidate / "scene_score.json").exists():
+        if (folder / candidate / SCORE_FILE).exists():
             where = set_aside(folder, folder / candidate, place, reason)
             report.notes.append(f"{place.label}: the result there does not count ({reason}); moved to {where}")
     return False

@@ -13,6 +13,18 @@ class RayMissingError(DriveHierarchyError, ImportError):
     """The engine was asked for, and ray is not installed."""
 
 
+def require_ray() -> None:
+    """Check that ray can be imported.
+
+    Raises:
+        RayMissingError: says what to install.
+    """
+    try:
+        import ray  # noqa: F401 - only whether it is there
+    except ImportError as error:
+        raise RayMissingError("engine 'ray' needs ray: pip install 'lm-eval-drivehierarchy[ray]'") from error
+
+
 def run_with_ray(jobs: Sequence[EpisodeJob], workers: int, silence: float) -> Iterator[Event[EpisodeJob, Outcome]]:
     """As `pool.run_locally`, one Ray task of one CPU per run, at most `workers` at a time; tells no progress.
 
@@ -22,10 +34,9 @@ def run_with_ray(jobs: Sequence[EpisodeJob], workers: int, silence: float) -> It
     Raises:
         RayMissingError: says what to install.
     """
-    try:
-        import ray
-    except ImportError as error:
-        raise RayMissingError("engine 'ray' needs ray: pip install 'lm-eval-drivehierarchy[ray]'") from error
+    require_ray()
+    import ray
+
     started = not ray.is_initialized()
     if started:
         ray.init(log_to_driver=False, include_dashboard=False)

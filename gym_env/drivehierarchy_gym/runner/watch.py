@@ -65,8 +65,7 @@ class BatchDisplay(Listener):
         if self._batch is not None:
             self._bars.update(self._batch, completed=self._done)
         if outcome.void is not None:
-            first = outcome.detail.strip().splitlines()[-1 if outcome.void == "system_error" else 0]
-            words = f"void ({outcome.void}): {first}"
+            words = f"void ({outcome.void}): {cause(outcome.detail)}"
         elif outcome.score is None:
             words = outcome.detail
         else:
@@ -75,3 +74,13 @@ class BatchDisplay(Listener):
                 words += "  agent faults: " + ", ".join(f"{n} {kind}" for kind, n in sorted(outcome.faults.items()))
         line = f"[{self._done}/{self._total}] {outcome.place.group}/{label}  {words}"
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def cause(detail: str) -> str:
+    """The one line that says why: of a traceback the error that ended it, of any other text the first line."""
+    lines = [line for line in detail.splitlines() if line.strip()] or [""]
+    heads = [number for number, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")]
+    if not heads:
+        return lines[0].strip()
+    frames = lines[heads[-1] + 1 :]
+    return next((line for line in frames if not line[0].isspace()), lines[-1]).strip()
