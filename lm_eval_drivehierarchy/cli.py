@@ -52,7 +52,9 @@ SUBCOMMANDS: dict[str, Subcommand] = {
         "lm_eval_drivehierarchy.commands.leaderboard:leaderboard_command",
         "Rank complete results on one sortable page; refuse the others with reasons.",
     ),
-    "sft": Subcommand("lm_eval_drivehierarchy.commands.sft:app", "Training from weak tasks: targets, comparisons."),
+    "sft": Subcommand(
+        "lm_eval_drivehierarchy.commands.sft:app", "Training from weak tasks: targets, training sets, comparisons."
+    ),
     "calibrate": Subcommand(
         "lm_eval_drivehierarchy.commands.calibrate:calibrate_command",
         "Weights of a pool of models, and how the ranking depends on them.",
