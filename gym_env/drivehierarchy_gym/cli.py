@@ -67,7 +67,11 @@ def run(
     engine: Annotated[str, typer.Option(help="local processes, or ray.")] = "local",
     frames: Annotated[bool, typer.Option("--frames", help="Keep the pictures of every decision.")] = False,
     agent_timeout: Annotated[
-        float, typer.Option(help="Seconds for one answer of the agent; for vlm, of one request.")
+        float,
+        typer.Option(
+            help="Seconds for one answer of the agent; for vlm, of one request. A late agent costs this wait once: the "
+            "car holds its last control and the drive goes on, without asking again, until the late call returns."
+        ),
     ] = 60.0,
     option: Annotated[
         list[str] | None, typer.Option("--option", help="KEY=VALUE for the agent, VALUE as JSON or text; repeatable.")

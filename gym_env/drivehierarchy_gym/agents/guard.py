@@ -86,11 +86,13 @@ class AgentGuard:
 
     Args:
         agent: the driver.
-        timeout: seconds for one call; the agent's own `act_deadline`, where it has one, takes its place.
+        timeout: seconds for one call; the agent's own `act_deadline`, where it has one, takes its place in all but
+            `close`.
     """
 
     def __init__(self, agent: Agent, timeout: float) -> None:
         self.agent = agent
+        self._timeout = timeout
         self.deadline = float(getattr(agent, "act_deadline", None) or timeout)
         """Seconds."""
         self._overrun: Call[Any] | None = None
@@ -169,10 +171,10 @@ class AgentGuard:
         return call.result if call.error is None else {"telemetry_error": call.error_text}
 
     def close(self) -> str | None:
-        """Close the agent within the deadline; what went wrong, if anything."""
+        """Close the agent within the timeout; what went wrong, if anything."""
         call = start(lambda: self.agent.close())
-        if not call.wait(self.deadline):
-            return f"the agent's close did not return within {self.deadline:g} s"
+        if not call.wait(self._timeout):
+            return f"the agent's close did not return within {self._timeout:g} s"
         return None if call.error is None else f"the agent's close failed with {call.error_text}"
 
 

@@ -33,9 +33,11 @@ class EpisodeContext:
 class Agent(Protocol):
     """A driver. One instance drives one episode at a time; `reset` makes it ready for the next.
 
-    The runner calls `act` in a thread of its own, with a deadline. An optional attribute `act_deadline` (seconds)
-    replaces the runner's `--agent-timeout` for an agent that bounds its own time, and an optional method `telemetry()`
-    returns a mapping about the last `act` (latency, tokens) that is logged apart from the reproducible trace.
+    The runner makes the agent and calls its methods in threads other than the main one, each call with a deadline. An
+    optional attribute `act_deadline` (seconds) replaces the runner's `--agent-timeout` for an agent that bounds its own
+    time, an optional method `check()` raises where the agent cannot work, before the first run, and an optional method
+    `telemetry()` returns a mapping for JSON about the last `act` (latency, tokens) that is logged apart from the
+    reproducible trace.
     """
 
     action_mode: ActionMode

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from drivehierarchy_gym.agents.deadline import LONGEST_DEADLINE
 from drivehierarchy_gym.agents.guard import start_agent
 from drivehierarchy_gym.env import DriveHierarchyEnv
 from drivehierarchy_gym.errors import DriveHierarchyError, unknown_name
@@ -43,8 +44,6 @@ ENGINES: tuple[Engine, ...] = ("local", "ray")
 
 SILENCE = 240.0
 """Seconds beyond the agent's deadline without a step after which a run counts as hung."""
-LONGEST_ANSWER = 86400.0
-"""Seconds; no decision may take longer, and no clock of the system overflows."""
 
 
 class BatchError(DriveHierarchyError, ValueError):
@@ -174,9 +173,9 @@ def run_batch(options: BatchOptions, listener: Listener | None = None) -> BatchR
             who = "--frames" if options.frames else f"agent {options.agent!r}"
             raise BatchError(f"{who} needs pictures: leave --observation out or use --observation full")
         deadline = guard.deadline
-        if not 0 < deadline <= LONGEST_ANSWER:
+        if not 0 < deadline <= LONGEST_DEADLINE:
             raise BatchError(
-                f"agent {options.agent!r}: a decision may take {deadline:g} s, {LONGEST_ANSWER:g} s are allowed; "
+                f"agent {options.agent!r}: a decision may take {deadline:g} s, {LONGEST_DEADLINE:g} s are allowed; "
                 "give a shorter timeout"
             )
         guard.check()
@@ -265,9 +264,9 @@ def _check(options: BatchOptions) -> None:
     for name, value in (("--workers", options.workers), ("--repeats", options.repeats)):
         if value < 1:
             raise BatchError(f"{name} is at least 1, found {value}")
-    if not 0 < options.agent_timeout <= LONGEST_ANSWER:
+    if not 0 < options.agent_timeout <= LONGEST_DEADLINE:
         raise BatchError(
-            f"--agent-timeout is above 0 s and at most {LONGEST_ANSWER:g} s, found {options.agent_timeout:g}"
+            f"--agent-timeout is above 0 s and at most {LONGEST_DEADLINE:g} s, found {options.agent_timeout:g}"
         )
     if options.engine not in ENGINES:
         raise unknown_name("engine", options.engine, ENGINES)

@@ -136,7 +136,7 @@ def run_episode(job: EpisodeJob, report: Callable[[StepProgress], None]) -> Outc
 
 
 def _void(job: EpisodeJob, partial: Path, kind: VoidKind, detail: str, stops: str = "") -> Outcome:
-    write_void(partial, job.place, kind, without_surrogates(detail))
+    write_void(partial, job.place, kind, detail)
     folder = publish_void(job.model_folder, partial, job.place)
     return Outcome(job.place, folder, void=kind, detail=detail, stops=stops)
 

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationErr
 
 from drivehierarchy_gym.errors import DriveHierarchyError
 from drivehierarchy_gym.scoring import is_void, recompute
+from drivehierarchy_gym.surrogates import without_surrogates
 
 SCORE_FILE = "scene_score.json"
 STEPS_FILE = "steps.jsonl"
@@ -270,7 +271,13 @@ def write_void(folder: Path, place: RunPlace, kind: VoidKind, detail: str) -> No
     """Write the record that makes `folder` a void attempt of the run at `place`."""
     write_json(
         folder / VOID_FILE,
-        {"group": place.group, "scenario": place.scenario, "repeat": place.repeat, "kind": kind, "detail": detail},
+        {
+            "group": place.group,
+            "scenario": place.scenario,
+            "repeat": place.repeat,
+            "kind": kind,
+            "detail": without_surrogates(detail),  # it may quote foreign texts
+        },
     )
 
 

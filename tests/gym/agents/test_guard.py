@@ -187,6 +187,12 @@ def test_own_deadline_takes_the_place_of_the_runners():
     assert AgentGuard(agent, 60.0).act({}, {}).fault.detail == "no answer within 0.05 s"
 
 
+def test_own_deadline_does_not_prolong_close():
+    agent = Scripted(close=lambda: time.sleep(5))
+    agent.act_deadline = 1e9
+    assert AgentGuard(agent, 0.05).close() == "the agent's close did not return within 0.05 s"
+
+
 def test_reset_that_fails_or_hangs():
     with pytest.raises(AgentStartError, match="ValueError: no weights"):
         guard(reset=raises(ValueError("no weights"))).reset(None, {})
