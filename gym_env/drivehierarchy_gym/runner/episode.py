@@ -36,6 +36,7 @@ from drivehierarchy_gym.runner.records import (
     UNSCORED_FILE,
     RunPlace,
     VoidKind,
+    process_is_alive,
     publish,
     publish_void,
     write_json,
@@ -269,17 +270,7 @@ def sweep_partials(model_folder: Path) -> None:
     host = socket.gethostname()
     for folder in (model_folder / PARTIAL_FOLDER).glob(f"{host}-*"):
         process = folder.name[len(host) + 1 :].partition("-")[0]
-        if process.isdigit() and not _alive(int(process)):
+        if process.isdigit() and not process_is_alive(int(process)):
             shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):  # another process may be at work there
         (model_folder / PARTIAL_FOLDER).rmdir()
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
