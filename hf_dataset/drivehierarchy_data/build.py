@@ -232,8 +232,9 @@ def make_drive(job: _Job, report: Report) -> None:
         content |= {"scene_id": clip.scene_id, "source": clip.source, "meta": dict(clip.meta)}
         for task, builder in BUILDERS.items():
             for draft in thin_out(builder(clip), f"{job.recipe.seed}:{task}"):
-                content["drafts"].append(asdict(draft))
-                images.update({view: clip.frames[view[0]].images[view[1]] for view in draft.views})
+                shown = {view: clip.frames[view[0]].images[view[1]] for view in draft.views}
+                content["drafts"].append({**asdict(draft), "images": [image.name for image in shown.values()]})
+                images.update(shown)
 
     def write(partial: Path) -> None:
         with zipfile.ZipFile(partial, "w") as archive:
@@ -283,9 +284,10 @@ def _read_candidates(path: Path, seed: int) -> Iterator[Candidate]:
     content = _read_drive(path)
     for entry in content["drafts"]:
         views = tuple((int(index), str(camera)) for index, camera in entry.pop("views"))
+        images = tuple(entry.pop("images"))
         draft = Draft(**{**entry, "views": views, "wrong": tuple(entry["wrong"])})
         meta = {**content["meta"], "builder_version": BUILDER_VERSION, "edition_seed": seed}
-        yield Candidate(content["scene_id"], content["source"], draft, meta)
+        yield Candidate(content["scene_id"], content["source"], draft, meta, images)
 
 
 class _Archive:

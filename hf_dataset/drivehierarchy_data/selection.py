@@ -52,12 +52,13 @@ KEPT_PER_CLASS = 3
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A draft with what its clip says: scene, source, facts, and where its images are."""
+    """A draft with what its clip says: scene, source, facts, and the content names of its images (`images`)."""
 
     scene_id: str
     source: str
     draft: Draft
     meta: Mapping[str, Any] = field(default_factory=dict)
+    images: tuple[str, ...] = ()
 
 
 def thin_out(drafts: Iterable[Draft], seed: str) -> list[Draft]:
@@ -81,10 +82,16 @@ def select(task: str, candidates: Sequence[Candidate], count: int, seed: int) ->
     """Up to `count` candidates of a task; fewer when the rules allow no more.
 
     Groups get equal numbers as far as they can, and so do the labels of a group; no label exceeds its share by more
-    than one item. The order of `candidates` and `seed` decide, nothing else.
+    than one item. What asks the same about the same pictures, as while everybody waits at a light, is asked once. The
+    order of `candidates` and `seed` decide, nothing else.
     """
     groups: dict[str, dict[str, list[Candidate]]] = defaultdict(lambda: defaultdict(list))
+    asked: set[tuple[str, ...]] = set()
     for candidate in candidates:
+        same = (candidate.draft.question, *candidate.images)
+        if candidate.images and same in asked:
+            continue
+        asked.add(same)
         groups[candidate.draft.group][candidate.draft.label].append(candidate)
     rng = random.Random(f"select:{seed}:{task}")
     share = LABEL_SHARES[task]

@@ -65,6 +65,13 @@ def test_a_group_that_cannot_be_balanced_is_left_out() -> None:
     assert {c.draft.group for c in select("r1_1_b", made, 30, 0)} == {"Vehicle"}
 
 
+def test_the_same_question_about_the_same_pictures_is_asked_once() -> None:
+    made = candidates("r1_1_b", {"Vehicle": dict.fromkeys("12345", 40)})
+    standing = [Candidate(c.scene_id, c.source, c.draft, images=(f"{n // 4}.jpg",)) for n, c in enumerate(made)]
+    chosen = select("r1_1_b", standing, 60, 0)
+    assert len(chosen) == len({c.images for c in chosen}) > 40
+
+
 @settings(deadline=None, max_examples=40)
 @given(
     counts=st.dictionaries(st.sampled_from("abcdefg"), st.integers(1, 60), min_size=4),
