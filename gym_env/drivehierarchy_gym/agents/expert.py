@@ -25,9 +25,9 @@ from drivehierarchy_gym.agents.tracking import DECISION_SECONDS, pursue, target_
 from drivehierarchy_gym.backends.protocol import TICK_SECONDS
 from drivehierarchy_gym.bridge import STEER_STEP
 from drivehierarchy_gym.catalog import ACTOR_MODELS, EGO_LENGTH, EGO_WIDTH
-from drivehierarchy_gym.geometry import wrap_angle
+from drivehierarchy_gym.geometry import box_corners, wrap_angle
 from drivehierarchy_gym.plan import EpisodePlan
-from drivehierarchy_gym.state import EgoState, Snapshot
+from drivehierarchy_gym.state import ActorState, EgoState, Snapshot
 
 SIGHT = 120.0
 """m; who is farther away is not considered."""
@@ -61,14 +61,14 @@ ALONGSIDE_HIT, ALONGSIDE_CLOSE = 0.5, 3.0
 """m before and behind a standing body within which these hold."""
 WAITING_GAP = 6.0
 """m before an obstacle at which to wait, so that there is room to steer around it."""
-FOLLOWING_GAP, HEADWAY = 3.0, 0.7
+FOLLOWING_GAP, HEADWAY = 4.5, 0.7
 """m, and seconds of way, to keep free in front of the car."""
 ARRIVAL_GAP, ARRIVAL_REACH, ARRIVAL_MARGIN = 0.2, 12.0, 0.1
 """m: the gap for the last metres to the goal, how many those are, and how far inside its circle counts as there."""
 LINE_GAP = 1.0
 """m between the car's front and a stop line."""
-IMPATIENCE = 3.5
-"""Seconds after which a standing vehicle that waits for nothing visible is an obstacle."""
+IMPATIENCE, JUNCTION_IMPATIENCE = 3.5, 10.0
+"""Seconds after which a standing vehicle is an obstacle: one that waits for nothing visible, one at a junction."""
 
 CAUTIOUS_BRAKING, CAUTIOUS_REACTION = 4.5, 0.4
 """m/s² and s: the stop that must be possible before somebody who may step out."""
@@ -181,7 +181,8 @@ class ExpertAgent:
             return False
         arc = self._line.line.project(body.state.x, body.state.y, (self._arc, self._arc + SIGHT)).arc
         waits_at_signal = any(arc < stop.station < arc + 60 and not _green(stop, snapshot) for stop in self._line.stops)
-        waits_at_junction = any(arc < station < arc + 15 for station in self._line.yields)
+        patient = body.standing_seconds < JUNCTION_IMPATIENCE
+        waits_at_junction = patient and any(arc < station < arc + 15 for station in self._line.yields)
         return not waits_at_signal and not waits_at_junction
 
     def _evasion_cells(self, obstacles: Sequence[Body]) -> NDArray[np.uint8]:
@@ -194,31 +195,31 @@ class ExpertAgent:
         for body in obstacles:
             arc, offset = self._line.line.project(body.state.x, body.state.y, (self._arc - 10, self._arc + count + 10))
             if abs(offset) < 8.0 and self._arc - 8 < arc < self._arc + count:
-                nearby.append((body, arc, offset))
+                nearby.append((body, arc))
         if not nearby:
             return cells
         for row, station in zip(cells, stations, strict=True):
             row[:] = self._drivable_at(int(station))
-        for body, arc, _ in nearby:
+        for body, arc in nearby:
             state = body.state
             close = PERSON_PASSING_CLOSE if ACTOR_MODELS[state.model].contact == "pedestrian" else PASSING_CLOSE
+            outline = _outline(state)
             for i in range(max(int(arc) - here - 14, 0), min(int(arc) - here + 15, count)):
                 yaw = float(self._line.yaw[here + i])
                 c, s = math.cos(yaw), math.sin(yaw)
-                dx, dy = state.x - self._line.x[here + i], state.y - self._line.y[here + i]
-                forward, left = c * dx + s * dy, c * dy - s * dx
-                turn = wrap_angle(state.yaw - yaw)
-                long = (abs(math.cos(turn)) * state.length + abs(math.sin(turn)) * state.width) / 2
-                wide = (abs(math.sin(turn)) * state.length + abs(math.cos(turn)) * state.width) / 2
-                gap = abs(forward) - long - EGO_LENGTH / 2
-                if gap > ALONGSIDE_CLOSE:
-                    continue
-                apart = np.abs(SHIFTS - left) - wide - EGO_WIDTH / 2
-                kinds = np.where(apart < close, CLOSE, OPEN)
-                if gap < ALONGSIDE_HIT:
-                    kinds[apart < PASSING_TIGHT] = TIGHT
-                    kinds[apart < PASSING_HIT] = BLOCKED
-                np.maximum(cells[i], kinds.astype(np.uint8), out=cells[i])
+                dx, dy = outline[:, 0] - self._line.x[here + i], outline[:, 1] - self._line.y[here + i]
+                gap = np.abs(c * dx + s * dy) - EGO_LENGTH / 2
+                left = c * dy - s * dx
+                for within, limits in (
+                    (ALONGSIDE_CLOSE, ((close, CLOSE),)),
+                    (ALONGSIDE_HIT, ((PASSING_TIGHT, TIGHT), (PASSING_HIT, BLOCKED))),
+                ):
+                    beside = left[gap <= within]
+                    if not len(beside):
+                        continue
+                    apart = np.maximum(SHIFTS - beside.max(), beside.min() - SHIFTS) - EGO_WIDTH / 2
+                    for limit, kind in limits:
+                        cells[i][(apart < limit) & (cells[i] < kind)] = kind
         return cells
 
     def _drivable_at(self, station: int) -> NDArray[np.uint8]:
@@ -359,6 +360,13 @@ class ExpertAgent:
                 passing = (gap + EGO_LENGTH + 2.0) / seconds
                 wished[: i + 1] = np.minimum(wished[: i + 1], np.maximum(stopping, passing))
                 break
+
+
+def _outline(state: ActorState) -> NDArray[np.float64]:
+    """Points (N, 2) along the sides of a body's box, a hand's breadth apart."""
+    corners = box_corners(state.x, state.y, state.yaw, state.length, state.width)
+    shares = np.linspace(0.0, 1.0, 2 + round(max(state.length, state.width) / 0.2), endpoint=False)[:, None]
+    return np.concatenate([a + shares * (b - a) for a, b in zip(corners, np.roll(corners, -1, axis=0), strict=True)])
 
 
 def _arrival_arc(line: ReferenceLine, plan: EpisodePlan) -> float:
