@@ -22,7 +22,7 @@ from drivehierarchy_gym.runner.episode import (
     run_episode,
     sweep_partials,
 )
-from drivehierarchy_gym.runner.evaluator import evaluator
+from drivehierarchy_gym.runner.evaluator import agent_hash, evaluator
 from drivehierarchy_gym.runner.manifest import open_manifest
 from drivehierarchy_gym.runner.pool import Event, Finished, Lost, Progress, run_locally
 from drivehierarchy_gym.runner.records import (
@@ -190,6 +190,7 @@ def run_batch(options: BatchOptions, listener: Listener | None = None) -> BatchR
         "suite": Path(suite.name).name,
         "agent": options.agent,
         "agent_options": dict(options.agent_options),
+        "agent_sources": agent_hash(options.agent),
         "observation": observation,
         "environment": _protocol(options.environment),
         "seed": options.seed,
