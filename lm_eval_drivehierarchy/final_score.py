@@ -6,21 +6,31 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import numpy as np
 
 from drivehierarchy_gym.road.cache import write_atomically
 
 from .aggregation import task_score
+from .formulas import (
+    COUNT_FLOOR,
+    COUNT_SCALE,
+    COUNT_TOLERANCE,
+    METRES_OFFSET,
+    METRES_SCALE,
+    METRES_TOLERANCE,
+)
 from .judge import LingoJudge, NoJudge
 from .parsing import PARSE_RULES, ParseRule
 from .replies import BOX_METRICS, Outcome, outcomes
 from .reply_files import ReplySet, TaskReplies
 from .results import FileRecord, ItemScore, ModelResult, RuleScore, TaskResult
 from .scoring import Scored
-from .tasks import TASKS
+from .tasks import TASKS, Task
 
 FILE_NAME = Path("evaluation/final_score.json")
 """Where the release's scorer writes, below the folder of the predictions."""
@@ -28,16 +38,24 @@ FILE_NAME = Path("evaluation/final_score.json")
 TASK_VERSION = "1.0"
 """Version of tasks and scores; equal to that of the YAMLs."""
 
-RELEASE_TASKS = {
-    "yes_no": "yes_no",
-    "count": "count",
-    "metres": "distance",
-    "choice": "multi_choice",
-    "box": "bbox",
-    "order": "sequence_order",
-    "text": "text",
-}
-"""Answer kind -> its name in the release's summary."""
+RELEASE_METRICS: Final = MappingProxyType(
+    {
+        "yes_no": ("yes_no", "em_yes_no"),
+        "count": ("numeric_count", "count_exp_decay"),
+        "metres": ("numeric_distance", "distance_log_ratio_exp_decay"),
+        "choice": ("multi_choice", "em_multi_choice"),
+        "box": ("bbox", "bbox_iou"),
+        "order": ("sequence_order", "sequence_kendall"),
+        "text": ("text_lingo_judge", "lingo_judge_probability"),
+    }
+)
+"""Answer kind -> the release's names of the task type and of its metric."""
+
+JUDGE_THRESHOLD = 0.5
+"""Probability from which the release counts a description as passed (`pass_rate`)."""
+
+JUDGE_FILE_MISSING = "l1_4_result_file_missing"
+"""What the release gives as the reason when there is no file of descriptions."""
 
 NO_REPLY = "no reply: not one item was answered"
 
@@ -129,22 +147,38 @@ def _mean(values: Sequence[float]) -> float:
 # --- the file --------------------------------------------------------------------------------------------------------
 
 
-def final_score(found: ReplySet, result: ModelResult, *, seed: int = 0) -> dict[str, Any]:
-    """Content of `final_score.json`.
+def final_score(
+    found: ReplySet, result: ModelResult, path: Path, judge: LingoJudge | NoJudge, *, seed: int = 0
+) -> dict[str, Any]:
+    """Content of the `final_score.json` that is to lie at `path`.
 
-    `overall`, `per_task` and `per_file` are the release's: rule official, 0-100, every record of every file counted
-    alike. `drivehierarchy` holds the estimates of tasks, ranks and S_open under both rules, and the whole result, from
-    which `result_of` makes a ModelResult again.
+    Every key but `drivehierarchy` is the release's, in its shape: rule official, scores 0-100, every record of every
+    file counted alike in `overall` and `per_task`. Four values differ in meaning. `created_at` is when the newest file
+    of replies was changed, so that the same replies give the same bytes (null without files). Where nothing was
+    scored, `mean`, `p50` and `p90` are null instead of 0. `source_file` is the release's file name of a task, also for
+    replies that lm-eval logged. Reasons for a file without scores are sentences.
+
+    `drivehierarchy` holds the estimates of tasks, ranks and S_open under both rules, and the whole result, from which
+    `result_of` makes a ModelResult again.
     """
-    per_kind: dict[str, list[TaskResult]] = {}
-    for task in TASKS:
-        if task.id in result.tasks:
-            per_kind.setdefault(RELEASE_TASKS[task.kind], []).append(result.tasks[task.id])
-    everything = [item.scores["official"] for entry in result.tasks.values() for item in entry.items]
+    scored = [(task, result.tasks[task.id]) for task in TASKS if task.id in result.tasks]
+    per_type: dict[str, list[TaskResult]] = {}
+    for task, entry in scored:
+        per_type.setdefault(RELEASE_METRICS[task.kind][0], []).append(entry)
     return {
-        "overall": _mean(everything) if everything else None,
-        "per_task": {name: _summary(entries) for name, entries in per_kind.items()},
-        "per_file": {task.release.stem: _summary([result.tasks[task.id]]) for task in TASKS if task.id in result.tasks},
+        "created_at": _newest_change(found),
+        "result_dir": str(found.folder),
+        "output_file": str(path),
+        "config": _config(result, judge),
+        "scored_files": len(scored),
+        "skipped_files": [
+            {"source_file": task.release.prediction_file, "reason": result.absent[task.id]}
+            for task in TASKS
+            if task.id in result.absent
+        ],
+        "overall": _summary([entry for _, entry in scored]),
+        "per_task": [{"task_type": name, **_summary(per_type[name])} for name in sorted(per_type)],
+        "per_file": [_file_summary(task, entry) for task, entry in scored],
         "drivehierarchy": {
             "estimates": {rule: _estimates(result, rule, seed) for rule in result.rules()},
             "result": result.model_dump(mode="json"),
@@ -152,15 +186,56 @@ def final_score(found: ReplySet, result: ModelResult, *, seed: int = 0) -> dict[
     }
 
 
-def _summary(entries: Sequence[TaskResult]) -> dict[str, float]:
+def _newest_change(found: ReplySet) -> str | None:
+    """When the newest file of replies was changed, ISO 8601 in UTC; None without files."""
+    changes = [path.stat().st_mtime for replies in found.tasks.values() for path in replies.files]
+    return datetime.fromtimestamp(max(changes), tz=timezone.utc).isoformat() if changes else None
+
+
+def _config(result: ModelResult, judge: LingoJudge | NoJudge) -> dict[str, Any]:
+    """The release's record of its constants; `model_name` is null where only logged judgements were at hand."""
+    described = [task.id for task in TASKS if task.kind == "text"]
+    enabled = any(task in result.tasks for task in described)
+    reasons = [result.absent[task] for task in described if task in result.absent]
+    return {
+        "count_c": COUNT_FLOOR,
+        "count_tau": COUNT_TOLERANCE,
+        "count_sigma": COUNT_SCALE,
+        "distance_epsilon": METRES_OFFSET,
+        "distance_tau": METRES_TOLERANCE,
+        "distance_sigma": METRES_SCALE,
+        "l1_4": {
+            "enabled": enabled,
+            "skip_reason": None if enabled else (reasons[0] if reasons else JUDGE_FILE_MISSING),
+            "model_name": judge.name if isinstance(judge, LingoJudge) else None,
+            "device": "auto",
+            "threshold": JUDGE_THRESHOLD,
+        },
+    }
+
+
+def _file_summary(task: Task, entry: TaskResult) -> dict[str, Any]:
+    task_type, metric = RELEASE_METRICS[task.kind]
+    summary = {
+        "source_file": task.release.prediction_file,
+        "task_type": task_type,
+        "metric": metric,
+        **_summary([entry]),
+    }
+    if task.kind == "text":
+        summary["pass_rate"] = _mean([item.scores["official"] >= 100 * JUDGE_THRESHOLD for item in entry.items])
+    return summary
+
+
+def _summary(entries: Sequence[TaskResult]) -> dict[str, int | float | None]:
     scores = [item.scores["official"] for entry in entries for item in entry.items]
-    failed = sum((entry.rules["official"].parse_fail or 0.0) * len(entry.items) for entry in entries)
+    failed = sum(round((entry.rules["official"].parse_fail or 0.0) * len(entry.items)) for entry in entries)
     return {
         "n": len(scores),
-        "parse_fail": round(failed),
-        "mean": _mean(scores),
-        "p50": float(np.percentile(scores, 50)),
-        "p90": float(np.percentile(scores, 90)),
+        "parse_fail": failed,
+        "mean": _mean(scores) if scores else None,
+        "p50": float(np.percentile(scores, 50)) if scores else None,
+        "p90": float(np.percentile(scores, 90)) if scores else None,
     }
 
 

@@ -137,16 +137,21 @@ def _with_file(result: ModelResult, path: Path) -> ModelResult:
 
 def _release_scores(content: Mapping[str, Any], path: Path) -> ModelResult:
     """`final_score.json` of the release's own scorer: means of the rule official, by question file."""
-    per_file: Mapping[str, Mapping[str, Any]] = content["per_file"]
+    summaries: Sequence[Mapping[str, Any]] = content["per_file"]
     stems = {task.release.stem.lower(): task for task in TASKS}
     tasks = {}
-    for name, summary in per_file.items():
+    for index, summary in enumerate(summaries):
+        name = summary["source_file"]
         task = stems.get(Path(name).name.removesuffix(".jsonl").removesuffix("_pred").lower())
         if task is None:
-            raise ResultsError(f"{path}: per_file.{name}: no task has a question file of that name")
+            raise ResultsError(
+                f"{path}: per_file[{index}].source_file: {name}: no task has a question file of that name"
+            )
         number = int(summary["n"])
+        if number == 0:  # the release writes a mean of 0 for an empty file
+            continue
         failed = summary.get("parse_fail")
-        share = float(failed) / number if failed is not None and number else None
+        share = float(failed) / number if failed is not None else None
         score = RuleScore(score=float(summary["mean"]), parse_fail=share)
         tasks[task.id] = TaskResult(task=task.id, n=number, rules={"official": score})
     folder = path.parent.parent if path.parent.name == FILE_NAME.parent.name else path.parent

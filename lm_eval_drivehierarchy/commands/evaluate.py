@@ -69,9 +69,10 @@ def evaluate(
     from lm_eval.utils import sanitize_model_name
 
     found = read_replies(out / sanitize_model_name(model))
-    result = score_replies(found, find_judge())
+    judge = find_judge()
+    result = score_replies(found, judge)
     path = out / FILE_NAME
-    write_final_score(path, final_score(found, result))
+    write_final_score(path, final_score(found, result, path, judge))
     print_result(result, Console())
     typer.echo(f"scores: {path}")
 

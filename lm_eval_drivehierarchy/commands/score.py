@@ -64,10 +64,10 @@ def score(
     if model is not None:
         found.model = model
     needs_judge = any(replies.task.kind == "text" for replies in found.tasks.values())
-    result = score_replies(found, find_judge(judge) if needs_judge else NoJudge("no description to judge"))
-    content = final_score(found, result)
+    used = find_judge(judge) if needs_judge else NoJudge("no description to judge")
+    result = score_replies(found, used)
     path = out or folder / FILE_NAME
-    write_final_score(path, content)
+    write_final_score(path, final_score(found, result, path, used))
     if write_pred is not None:
         write_predictions(write_pred, found.tasks)
     print_result(result, Console())

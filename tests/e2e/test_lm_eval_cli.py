@@ -118,7 +118,7 @@ def test_local_chat_completions_against_the_truth(
     assert scored.returncode == 0, scored.stderr
     assert "r1_4 has no score: the judge is switched off" in scored.stdout
     content = json.loads((tmp_path / "out" / FILE_NAME).read_text())
-    assert content["overall"] == 100.0
+    assert content["overall"]["mean"] == 100.0
     result = result_of(content)
     assert {task: entry.n for task, entry in result.tasks.items()} == {t.id: ITEMS for t in TASKS if t.kind != "text"}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,12 +29,15 @@ from lm_eval_drivehierarchy.tasks import TASKS
 from lm_eval_drivehierarchy.tasks import task as task_named
 
 OFF = NoJudge("switched off")
+PATH = Path("run/evaluation/final_score.json")
+SUMMARY = {"n", "parse_fail", "mean", "p50", "p90"}
 
 
 class WordJudge(LingoJudge):
     """Stands in for the model: half a point for each reference that shares a word with the reply."""
 
     def __init__(self) -> None:
+        self.name = "words"
         self.asked: list[tuple[str, JudgeQuestion]] = []
 
     def probabilities(self, questions: Sequence[JudgeQuestion], rule: JudgeRule) -> list[float]:
@@ -159,31 +163,92 @@ class TestFile:
 
     def test_the_releases_fields_count_every_record_alike(self, everything: ReplySet) -> None:
         result = score_replies(everything, WordJudge())
-        content = final_score(everything, result)
+        content = final_score(everything, result, PATH, WordJudge())
         scores = [item.scores["official"] for task in result.tasks.values() for item in task.items]
-        assert content["overall"] == pytest.approx(statistics.mean(scores))
-        assert set(content["per_task"]) == {
-            "yes_no",
-            "count",
-            "distance",
-            "multi_choice",
+        assert set(content["overall"]) == SUMMARY
+        assert content["overall"]["n"] == len(scores)
+        assert content["overall"]["mean"] == pytest.approx(statistics.mean(scores))
+        assert content["overall"]["p50"] == pytest.approx(statistics.median(scores))
+        assert [entry["task_type"] for entry in content["per_task"]] == [
             "bbox",
+            "multi_choice",
+            "numeric_count",
+            "numeric_distance",
             "sequence_order",
-            "text",
-        }
-        assert set(content["per_file"]) == {task.release.stem for task in TASKS}
-        assert content["per_task"]["multi_choice"]["n"] == 8
-        assert content["per_file"]["R1_1_A_Existence"] == {
+            "text_lingo_judge",
+            "yes_no",
+        ]
+        assert all(set(entry) == SUMMARY | {"task_type"} for entry in content["per_task"])
+        assert content["per_task"][1]["n"] == 8
+        assert sum(entry["n"] for entry in content["per_task"]) == len(scores)
+        assert content["scored_files"] == len(TASKS)
+        assert content["skipped_files"] == []
+
+    def test_files_are_named_and_described_as_in_the_release(self, everything: ReplySet) -> None:
+        per_file = final_score(everything, score_replies(everything, WordJudge()), PATH, WordJudge())["per_file"]
+        names = [entry["source_file"] for entry in per_file]
+        assert names == sorted(f"{task.release.stem}_pred.jsonl" for task in TASKS)
+        assert per_file[0] == {
+            "source_file": "R1_1_A_Existence_pred.jsonl",
+            "task_type": "yes_no",
+            "metric": "em_yes_no",
             "n": 2,
             "parse_fail": 0,
             "mean": 50.0,
             "p50": 50.0,
             "p90": pytest.approx(90.0),
         }
+        assert {entry["metric"] for entry in per_file} == {
+            "em_yes_no",
+            "em_multi_choice",
+            "count_exp_decay",
+            "distance_log_ratio_exp_decay",
+            "bbox_iou",
+            "sequence_kendall",
+            "lingo_judge_probability",
+        }
+        (text,) = (entry for entry in per_file if "pass_rate" in entry)
+        assert (text["task_type"], text["mean"], text["pass_rate"]) == ("text_lingo_judge", 25.0, 0.5)
+
+    def test_what_the_scores_were_made_with_is_recorded(self, everything: ReplySet) -> None:
+        content = final_score(everything, score_replies(everything, WordJudge()), PATH, WordJudge())
+        assert (content["result_dir"], content["output_file"]) == ("run", str(PATH))
+        assert content["config"] == {
+            "count_c": 1.0,
+            "count_tau": 0.05,
+            "count_sigma": pytest.approx(0.15 / math.log(2)),
+            "distance_epsilon": 0.1,
+            "distance_tau": 0.0,
+            "distance_sigma": 1.0,
+            "l1_4": {"enabled": True, "skip_reason": None, "model_name": "words", "device": "auto", "threshold": 0.5},
+        }
+
+    def test_a_file_without_scores_is_skipped_with_its_reason(self, everything: ReplySet) -> None:
+        content = final_score(everything, score_replies(everything, OFF), PATH, OFF)
+        assert content["scored_files"] == len(TASKS) - 1
+        assert content["skipped_files"] == [
+            {"source_file": "R1_4_Situation_Description_pred.jsonl", "reason": "switched off"}
+        ]
+        judged = content["config"]["l1_4"]
+        assert (judged["enabled"], judged["skip_reason"], judged["model_name"]) == (False, "switched off", None)
+        counted = reply_set(COUNTS)
+        judged = final_score(counted, score_replies(counted, OFF), PATH, OFF)["config"]["l1_4"]
+        assert judged["skip_reason"] == "l1_4_result_file_missing"
+
+    def test_the_date_is_that_of_the_newest_replies(self, tmp_path: Path) -> None:
+        entries = [replies("r1_1_a", [("Yes", "yes")]), replies("r1_1_b", [("2", "2")])]
+        for number, entry in enumerate(entries):
+            path = tmp_path / entry.task.release.prediction_file
+            path.write_text("{}")
+            os.utime(path, (86400 * number, 86400 * number))
+            entry.files.append(path)
+        found = reply_set(*entries)
+        content = final_score(found, score_replies(found, OFF), PATH, OFF)
+        assert content["created_at"] == "1970-01-02T00:00:00+00:00"
 
     def test_our_fields_hold_both_rules_ranks_and_s_open(self, everything: ReplySet) -> None:
         result = score_replies(everything, WordJudge())
-        estimates = final_score(everything, result)["drivehierarchy"]["estimates"]
+        estimates = final_score(everything, result, PATH, WordJudge())["drivehierarchy"]["estimates"]
         for rule in ("official", "flexible"):
             scores = result.scores(rule)
             weighted = sum(task.weight * scores[task.id] for task in TASKS)
@@ -195,17 +260,18 @@ class TestFile:
     def test_written_and_read_back(self, everything: ReplySet, tmp_path: Path) -> None:
         result = score_replies(everything, WordJudge())
         path = tmp_path / "evaluation" / "final_score.json"
-        write_final_score(path, final_score(everything, result))
+        write_final_score(path, final_score(everything, result, path, WordJudge()))
         assert result_of(json.loads(path.read_text())) == result
         first = path.read_bytes()
-        write_final_score(path, final_score(everything, result))
+        write_final_score(path, final_score(everything, result, path, WordJudge()))
         assert path.read_bytes() == first
 
     def test_nothing_scored_is_no_zero(self) -> None:
         found = reply_set(replies("r1_1_a", [("Yes", None)]))
-        content = final_score(found, score_replies(found, OFF))
-        assert content["overall"] is None
-        assert content["per_file"] == {}
+        content = final_score(found, score_replies(found, OFF), PATH, OFF)
+        assert content["overall"] == {"n": 0, "parse_fail": 0, "mean": None, "p50": None, "p90": None}
+        assert content["per_task"] == content["per_file"] == []
+        assert content["skipped_files"] == [{"source_file": "R1_1_A_Existence_pred.jsonl", "reason": NO_REPLY}]
 
 
 class TestOutcomes:

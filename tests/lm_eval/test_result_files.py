@@ -105,7 +105,7 @@ class TestScoreFiles:
         mine = model("mine", 1)
         path = tmp_path / "evaluation" / "final_score.json"
         path.parent.mkdir()
-        record = {"overall": 1.0, "per_file": {}, "drivehierarchy": {"result": mine.model_dump(mode="json")}}
+        record = {"overall": {}, "per_file": [], "drivehierarchy": {"result": mine.model_dump(mode="json")}}
         path.write_text(json.dumps(record), encoding="utf-8")
         (found,) = read_place(tmp_path)
         assert found.tasks == mine.tasks
@@ -115,10 +115,20 @@ class TestScoreFiles:
         path = tmp_path / "some_model" / "evaluation" / "final_score.json"
         path.parent.mkdir(parents=True)
         summary = {"n": 1000, "parse_fail": 20, "mean": 62.5, "p50": 100.0, "p90": 100.0}
-        record = {"overall": 62.5, "per_task": {}, "per_file": {"R3_1_Outcome_Prediction_pred.jsonl": summary}}
+        kind = {"task_type": "multi_choice", "metric": "em_multi_choice"}
+        empty = {"n": 0, "parse_fail": 0, "mean": 0.0, "p50": 0.0, "p90": 0.0}
+        record = {
+            "overall": summary,
+            "per_task": [{"task_type": "multi_choice", **summary}],
+            "per_file": [
+                {"source_file": "R2_3_Spatial_Relations_pred.jsonl", **kind, **empty},
+                {"source_file": "R3_1_Outcome_Prediction_pred.jsonl", **kind, **summary},
+            ],
+        }
         path.write_text(json.dumps(record), encoding="utf-8")
         (found,) = read_place(tmp_path)
         assert found.model == "some_model"
+        assert list(found.tasks) == ["r3_1"]
         scored = found.tasks["r3_1"]
         assert (scored.n, scored.rules["official"].score, scored.rules["official"].parse_fail) == (1000, 62.5, 0.02)
         assert "flexible" not in scored.rules
@@ -127,7 +137,7 @@ class TestScoreFiles:
 
     def test_an_unknown_question_file_is_refused(self, tmp_path: Path) -> None:
         path = tmp_path / "final_score.json"
-        path.write_text(json.dumps({"per_file": {"R9_Nothing": {"n": 1, "mean": 1}}}), encoding="utf-8")
+        path.write_text(json.dumps({"per_file": [{"source_file": "R9_Nothing", "n": 1, "mean": 1}]}), encoding="utf-8")
         with pytest.raises(ResultsError, match="R9_Nothing: no task"):
             read_place(path)
 
