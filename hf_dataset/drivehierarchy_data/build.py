@@ -30,7 +30,7 @@ from .builders import BUILDER_VERSION, BUILDERS
 from .card import write_card
 from .croissant import write_croissant
 from .drafts import Draft, ViewRef
-from .editions import DATA_FOLDER, Edition, make_manifest, open_edition, save_manifest, shard_path
+from .editions import DATA_FOLDER, SIM_EDITION, Edition, make_manifest, open_edition, save_manifest, shard_path
 from .errors import DataError, EditionNotFoundError
 from .gates import GateReport, check_edition
 from .images import EncodedImage
@@ -41,7 +41,6 @@ from .shards import has_recipe, write_shard
 from .sizes import SIZES, Size, SizeName
 from .sources.drives import DriveRecipe, recipe
 
-EDITION = "sim"
 WORK_FOLDER = ".build"
 ITEMS_PER_SHARD = 100
 MOST_DRIVES = 4.0
@@ -340,7 +339,7 @@ def _publish(
 ) -> tuple[Edition, GateReport]:
     """Gates, then card and metadata, then the manifest that makes the edition readable."""
     data_folder = out / DATA_FOLDER
-    edition = Edition(data_folder, make_manifest(data_folder, EDITION, provenance, excluded))
+    edition = Edition(data_folder, make_manifest(data_folder, SIM_EDITION, provenance, excluded))
     report = check_edition(edition)
     if not report.passed:
         raise DataError(f"the edition in {out} does not pass its gates:\n" + "\n".join(report.failures()))

@@ -97,7 +97,7 @@ def build(
 
 @app.command()
 def gates(edition: _EditionArgument = None) -> None:
-    """Judge an edition: valid labels, balance, quotas, and whether rules that never look do better than chance."""
+    """Judge a sim edition: valid labels, balance, quotas, and whether rules that never look do better than chance."""
     report = check_edition(find_edition(edition))
     _print_gates(Console(), report)
     if not report.passed:
@@ -114,9 +114,10 @@ def push(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be uploaded; no connection.")] = False,
 ) -> None:
     """Upload an edition with its card and metadata to the Hub. The token is the one of `huggingface-cli login`."""
-    from .push import push_edition, uploads  # loads the Hub's client
+    from .push import check_repo, push_edition, uploads  # loads the Hub's client
 
     console = Console()
+    check_repo(repo)
     found = find_edition(edition or "sim")
     files = uploads(found)
     for path in files:

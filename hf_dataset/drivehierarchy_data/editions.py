@@ -25,6 +25,9 @@ from .shards import ShardRecord, read_documents, read_items, shard_record
 FORMAT = 1
 """Version of the layout; a reader refuses others."""
 
+SIM_EDITION = "sim"
+"""Name of the edition that `build` makes: the only one that the gates judge and that can be pushed."""
+
 DATA_FOLDER = "data"
 MANIFEST = "manifest.json"
 ENVIRONMENT_VARIABLE = "DRIVEHIERARCHY_DATA"

@@ -1,6 +1,7 @@
-"""Quality gates of an edition (paper, Table 6, and the blind check): each a number, a limit and a verdict.
+"""Quality gates of a sim edition (paper, Table 6, and the blind check): each a number, a limit and a verdict.
 
-They read the finished items, not the builders' intentions, so that they also judge editions from elsewhere.
+They read the finished items, not the builders' intentions, so that they also judge sim editions from elsewhere.
+Editions of other data do not record what the gates compare labels with (categories, objects, speeds, frames).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import numpy as np
 
 from .blind import blind_scores
 from .builders.relations import relation
-from .editions import Edition
+from .editions import SIM_EDITION, Edition
+from .errors import DataError
 from .items import SPLITS, Split, option_letter, references
 from .scene import CAMERA_ORDER, CATEGORIES
 from .selection import ITEMS_PER_SCENE, LABEL_SHARES
@@ -63,7 +65,12 @@ class GateReport:
 
 
 def check_edition(edition: Edition) -> GateReport:
-    """Runs every gate on every task and split of an edition."""
+    """Runs every gate on every task and split of a sim edition. Raises DataError for another edition."""
+    if edition.name != SIM_EDITION:
+        raise DataError(
+            f"{edition.folder}: the gates judge {SIM_EDITION} editions; edition {edition.name!r} does not record what "
+            "they compare labels with (`drivehierarchy data check` compares its files with their checksums)"
+        )
     gates: list[Gate] = []
     scenes: dict[str, set[str]] = defaultdict(set)
     for split in SPLITS:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from huggingface_hub import HfApi
-from huggingface_hub.utils import validate_repo_id
+from huggingface_hub.utils import HFValidationError, validate_repo_id
 
-from .build import EDITION
 from .card import CARD_FILE
 from .croissant import CROISSANT_FILE
-from .editions import DATA_FOLDER, MANIFEST, Edition
+from .editions import DATA_FOLDER, MANIFEST, SIM_EDITION, Edition
 from .errors import DataError
 
 
@@ -19,10 +18,10 @@ def uploads(edition: Edition) -> list[Path]:
 
     Raises DataError when the edition may not be passed on, is incomplete, or differs from its checksums.
     """
-    if edition.name != EDITION:
+    if edition.name != SIM_EDITION:
         raise DataError(
             f"edition {edition.name!r} holds images and annotations under licences that do not allow to pass them on; "
-            f"only the {EDITION} edition can be pushed"
+            f"only the {SIM_EDITION} edition can be pushed"
         )
     folder = edition.folder.parent
     if edition.folder.name != DATA_FOLDER:
@@ -38,14 +37,22 @@ def uploads(edition: Edition) -> list[Path]:
     return sorted(files)
 
 
+def check_repo(repo: str) -> None:
+    """Raises DataError when no repository of the Hub can be called `repo`."""
+    try:
+        validate_repo_id(repo)
+    except HFValidationError as error:
+        raise DataError(f"{repo!r} cannot name a dataset on the Hub, use OWNER/NAME ({error})") from error
+
+
 def push_edition(edition: Edition, repo: str, *, private: bool = False, api: HfApi | None = None) -> str:
     """Uploads an edition in one commit and returns the address of the dataset.
 
     The dataset is created when it is not there yet; Parquet files of an older build are removed with the same commit.
 
-    Raises DataError as `uploads`, HFValidationError for a malformed name, HfHubHTTPError when the Hub refuses.
+    Raises DataError as `check_repo` and `uploads`, HfHubHTTPError when the Hub refuses.
     """
-    validate_repo_id(repo)
+    check_repo(repo)
     files = uploads(edition)
     folder = edition.folder.parent
     client = api or HfApi()

@@ -35,6 +35,10 @@ def test_import_puts_the_edition_where_lm_eval_finds_it(runner: CliRunner, tmp_p
     assert "r2_2_b" in shown.output
     checked = runner.invoke(app, ["data", "check", "release"])
     assert checked.output.strip().endswith("14 files are as recorded")
+    judged = runner.invoke(app, ["data", "gates", "release"])
+    assert judged.exit_code == 2
+    assert "the gates judge sim editions" in judged.output
+    assert "Traceback" not in judged.output
 
 
 def test_what_is_left_out_is_shown(runner: CliRunner, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from drivehierarchy_data import build as build_module
 from drivehierarchy_data.blind import blind_scores
 from drivehierarchy_data.editions import Edition
+from drivehierarchy_data.errors import DataError
 from drivehierarchy_data.gates import Gate, check_edition, check_task
 from tests.data.toy_drives import toy_clip
 
@@ -35,6 +37,12 @@ def test_a_good_edition_passes(good: Edition) -> None:
     assert report.passed
     assert report.failures() == []
     assert {gate.task for gate in report.gates} == {*good.tasks(), "all"}
+
+
+def test_an_edition_of_other_data_is_refused(good: Edition) -> None:
+    other = Edition(good.folder, replace(good.manifest, edition="release"))
+    with pytest.raises(DataError, match="the gates judge sim editions; edition 'release' does not record"):
+        check_edition(other)
 
 
 def change_count(document: Document) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from huggingface_hub import HfApi
-from huggingface_hub.utils import HFValidationError
 from typer.testing import CliRunner
 
 from drivehierarchy_data.cli import app
@@ -80,7 +79,7 @@ def test_damaged_and_incomplete_editions_do_not_go(own_edition: Edition) -> None
 
 def test_a_malformed_name_is_refused_before_anything_is_sent(sample: Edition) -> None:
     api = RecordingApi()
-    with pytest.raises(HFValidationError):
+    with pytest.raises(DataError, match="'someone/too/deep' cannot name a dataset on the Hub, use OWNER/NAME"):
         push_edition(sample, "someone/too/deep", api=api)
     assert api.calls == []
 
@@ -93,6 +92,14 @@ def test_a_dry_run_lists_files_and_makes_no_call(monkeypatch: pytest.MonkeyPatch
     assert "data/r1_1_a/test-00000.parquet" in result.output
     assert "files, " in result.output
     assert isinstance(SAMPLE, Path)
+
+
+@pytest.mark.parametrize("name", ["bad name", "a/b/c", "owner/-x", ""])
+def test_a_dry_run_refuses_a_malformed_name(name: str) -> None:
+    result = CliRunner().invoke(app, ["push", name, "--edition", str(SAMPLE), "--dry-run"])
+    assert isinstance(result.exception, DataError)
+    assert "cannot name a dataset on the Hub" in str(result.exception)
+    assert "parquet" not in result.output
 
 
 def _refuse(*_: Any, **__: Any) -> None:
