@@ -19,6 +19,10 @@ CHOICE_KEYS: Final = (
 )  # fmt: skip
 
 _OPTION = re.compile(r"\s*[(\[]?([A-Za-z])[)\].:、-]\s*(.*)", re.DOTALL)
+_SUBJECT = re.compile(
+    r"(?:(?:it|they|this|that)(?: s| re| is| are| was| were)|the (?:\w+ ){1,2}(?:is|are|was|were)|is|are) "
+)
+"""What may stand before an option's words: "It's stopped", normalised."""
 _NOT_A_WORD = re.compile(r"[^a-z0-9]+")
 
 
@@ -51,6 +55,14 @@ def normalised(text: str) -> str:
     """Words of an option or a reply, lower-cased, one space between them: "No Change (It …)." -> "no change it …"."""
     return _NOT_A_WORD.sub(" ", text.lower()).strip()
 
+
+def _without_subject(words: str) -> str:
+    subject = _SUBJECT.match(words)
+    return words[subject.end() :] if subject else words
+
+
+_LONGEST_ENDING: Final = 200
+"""Characters of a passage that may be the end of an option's words."""
 
 _HEDGE: Final = "?"
 """Verdict on a passage that names two options, none of those there are, or none on purpose."""
@@ -148,7 +160,7 @@ class _Reader:
         bare = self.text.strip(" \n.,:;!\"'()[]{}<>")
         if len(bare) == 1 and bare.isascii() and bare.isalpha():
             return self._existing(bare)
-        return self._by_words(normalised(self.text))
+        return self._fitting(normalised(self.text))
 
     def _declared(self) -> str | None:
         answers = declarations.spans(self.text, _ANSWER, whole_line=True)
@@ -254,11 +266,12 @@ class _Reader:
     def _contradicted(self, letter: str, rest: str) -> bool:
         """True when the words right behind a letter are exactly those of another option."""
         line = rest.split("\n", 1)[0]
-        by_words = self._by_words(normalised(line))
+        by_words = self._fitting(normalised(line))
         if by_words is None:
-            by_words = self._by_words(
-                normalised(re.split(r"(?<=\w)[.;,](?=\s|$)", line.lstrip("\"')].: -"), maxsplit=1)[0])
-            )
+            by_words = self._fitting(_without_subject(normalised(line)))
+        if by_words is None:
+            sentence = normalised(re.split(r"(?<=\w)[.;,](?=\s|$)", line.lstrip("\"')].: -"), maxsplit=1)[0])
+            by_words = self._fitting(sentence) or self._fitting(_without_subject(sentence))
         return by_words not in (None, _HEDGE, letter)
 
     def _verdict(self, span: Span) -> str | None:
@@ -273,7 +286,9 @@ class _Reader:
         named = {mention.letter for mention in worded if not mention.denied}
         if named:
             return named.pop() if len(named) == 1 else _HEDGE
-        return None
+        if worded or span.end - span.start > _LONGEST_ENDING:
+            return None
+        return self._by_ending(normalised(self.text[span.start : span.end]))
 
     @staticmethod
     def _between(mentions: list[_Mention], starts: list[int], span: Span) -> list[_Mention]:
@@ -283,8 +298,20 @@ class _Reader:
     def _existing(self, letter: str) -> str:
         return letter.upper() if letter.upper() in self.options.letters else _HEDGE
 
+    def _fitting(self, words: str) -> str | None:
+        return self._by_words(words) or self._by_ending(words)
+
     def _by_words(self, words: str) -> str | None:
-        found = [letter for letter, text in self.options.words.items() if text == words]
+        """The option with these words, "frontleft" read as "front left"."""
+        together = words.replace(" ", "")
+        found = [letter for letter, text in self.options.words.items() if text.replace(" ", "") == together]
+        return found[0] if len(found) == 1 else None
+
+    def _by_ending(self, words: str) -> str | None:
+        """The one option that ends with these two words or more: "stopped to moving"."""
+        if " " not in words:
+            return None
+        found = [letter for letter, text in self.options.words.items() if text.endswith(f" {words}")]
         return found[0] if len(found) == 1 else None
 
     # mentions
@@ -308,9 +335,9 @@ class _Reader:
         article = letter in "AI" and _ARTICLE_FOLLOWS.match(rest) is not None and not predicate
         if _NOUN_BEFORE.search(before):
             return ends or (letter.isupper() and not article)
-        if letter.islower() or not _WORDS_BEFORE.search(before):
-            return False
-        return ends or (predicate and letter != "I")
+        # The search looks over every position of `before`: last, so that "A A A …" does without.
+        stands_alone = ends or (predicate and letter != "I")
+        return stands_alone and letter.isupper() and _WORDS_BEFORE.search(before) is not None
 
     def _worded(self) -> list[_Mention]:
         """Where the words of an option stand, longer options first, so that "front" is not seen in "front left"."""

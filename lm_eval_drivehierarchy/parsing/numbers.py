@@ -86,6 +86,8 @@ _TENS: Final = {
 _SCALES: Final = {"thousand": 1000, "million": 1_000_000}
 _NUMERAL_SCALES: Final = {"hundred": 100, "dozen": 12} | _SCALES
 
+_AND_A_HALF: Final = (("and", "a", "half"), ("and", "one", "half"))
+
 _DETERMINERS: Final = frozenset(
     (
         "the", "this", "that", "each", "every", "no", "any", "another", "which", "other", "last", "first", "next",
@@ -211,6 +213,7 @@ class _Scanner:
         self.tokens = tokens
         self.coordinates = _coordinate_tokens(tokens)
         self.list_numbers = _list_numbers(tokens)
+        self.quoted = any(token.text == "'" for token in tokens)
         named = {a.text for a, b in itertools.pairwise(tokens) if b.text == "=" and a.text in _COORDINATES}
         self.coordinate_names = named if len(named) > 1 else frozenset()
 
@@ -260,6 +263,10 @@ class _Scanner:
         if scale.text in _NUMERAL_SCALES and value is not None:
             value *= _NUMERAL_SCALES[scale.text]
             end += 1
+        half = tuple(self.at(index).text for index in range(end, end + 3)) in _AND_A_HALF
+        if half and value is not None:
+            value += -0.5 if value < 0 else 0.5
+            end += 3
         bare = text.strip("+-.,'_")
         comma = bool(_DECIMAL_COMMA.fullmatch(bare)) and not _GROUPED_BY_COMMA.fullmatch(bare)
         return self._classified(index, end, value, after_hyphen=hyphen, decimal_comma=comma), end
@@ -292,7 +299,7 @@ class _Scanner:
             total, end = self._spelled_rest(index, None)
         else:
             return None, index + 1
-        if self.at(end).text == "and" and self.at(end + 1).text == "a" and self.at(end + 2).text == "half":
+        if tuple(self.at(index).text for index in range(end, end + 3)) in _AND_A_HALF:
             return total + 0.5, end + 3
         if self.at(end).text == "point" and self.at(end + 1).text in _SMALL:
             digits = ""
@@ -385,7 +392,8 @@ class _Scanner:
             return None
         if later.text in ("length", "lengths"):
             return None  # "5 car lengths"
-        if attached and (after.text == "'" or (after.text == '"' and before.text != '"')):
+        foot_mark = self.tokens[end - 1].text.endswith("'") and not self.quoted
+        if foot_mark or (attached and after.text == '"' and before.text != '"'):
             return None  # feet and inches as marks
         return "", 1.0, end
 
@@ -438,7 +446,9 @@ class _Scanner:
     def _hedged(self, index: int, following: int) -> bool:
         """True when the number before token `following` is an end of a range, or one of several."""
         after, before, earlier = self.at(following), self.at(index - 1), self.at(index - 2)
-        if after.kind == "number" and after.text[0] == "-":
+        if "±" in (after.text, self.at(following + 1).text if after.text == "(" else "") or (
+            after.kind == "number" and after.text[0] == "-"
+        ):
             return True
         joined = after.text in _JOINS or (after.text == "and" and before.text == "between")
         if joined and self._is_number(following + 1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import collections
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -32,6 +33,8 @@ _TOTAL = re.compile(
     re.I,
 )
 _IN_TOTAL = re.compile(r"\b(?:in total|in all|altogether|all together|overall|total)\b", re.I)
+_ITS_NUMBER_BEFORE = re.compile(r"(?<=\bin )total\b(?! (?:of|is|are)\b)|total(?= ?[:;,(—–-])", re.I)
+"""A "total" that its number may stand before: "5 in total: 2 cars and 3 trucks"."""
 _IS_THE_ANSWER = re.compile(
     r"\bis (?:the|my) (?:final |correct |best |right |total )?(?:answer|total|count|number|estimate|result|distance)\b",
     re.I,
@@ -46,6 +49,21 @@ _UNIT_IN_LABEL = re.compile(r"(?:\(|\bin |_)([a-z]{1,11})\)?[\"']? ?(?:is|:|=)? 
 _NOUNS = rf"(?:{COUNTED.pattern})"
 _COUNTS = re.compile(rf" (?:(?:different|unique|other|visible|red|white|black|parked|moving) ){{0,2}}{_NOUNS}\b", re.I)
 """What follows a number that counts things."""
+_SPECIFIC = re.compile(
+    r" (?:(?:different|unique|other|visible|red|white|black|parked|moving) ){0,2}"
+    r"(car|truck|bus|van|pedestrian|person|people|bicycle|bike|cyclist|(?:traffic )?cone|motorcycle)(?:e?s)?\b",
+    re.I,
+)
+"""A number of things of one kind, so perhaps one part of several."""
+_NEXT_PART = re.compile(r"[,;&\n]|\band\b", re.I)
+_RESTATES = re.compile(
+    r"\b(?:so|i\.e|that is|that's|namely|exactly|making|meaning|hence|thus|therefore|which is|or|count|answer|total)\b",
+    re.I,
+)
+_PLUS = re.compile(r"(?:\+|\bplus) ?$", re.I)
+_SENTENCE_ENDS = re.compile(r"[.!?](?:\s|$)")
+_RESTATED = re.compile(rf" ?(?:{COUNTED.pattern})? ?\(", re.I)
+"""What stands between a number and the same number again in brackets: "four vehicles (4)"."""
 _UNIQUE = re.compile(r" (?:unique|distinct|different)\b", re.I)
 _DIMENSION = re.compile(r" ?(?:long|wide|tall|high|in (?:length|width|height))\b", re.I)
 _RESULT = re.compile(
@@ -124,6 +142,7 @@ class _Reader:
         answers = declarations.spans(self.text, ANSWER) + declarations.spans(self.text, ANSWER_LINE)
         corrections = declarations.spans(self.text, CORRECTION)
         totals = declarations.spans(self.text, _TOTAL) if self.kind == "count" else []
+        totals = [span for span in totals if not self._follows_its_number(span)]
         afterthoughts = self._before(_IS_THE_ANSWER) + (self._before(_IN_TOTAL) if self.kind == "count" else [])
         for span in declarations.last_first(answers, corrections, totals, afterthoughts):
             verdict = self._verdict(span)
@@ -134,6 +153,17 @@ class _Reader:
             if verdict is not None:
                 return verdict
         return None
+
+    def _follows_its_number(self, total: Span) -> bool:
+        """True for the total of "5 in total: 2 cars and 3 trucks", not for that of "2 cars and 3 trucks, total: 5"."""
+        if not _ITS_NUMBER_BEFORE.match(self.text, total.marker):
+            return False
+        before = self._candidates(max(0, total.marker - 80), total.marker)
+        between = self.text[before[-1].end : total.marker] if before else ""
+        if not before or before[-1].operand or re.search(r"[,;:.!?\n]", between):
+            return False
+        parts = len(before) > 1 and not _SENTENCE_ENDS.search(self.text, before[-2].end, before[-1].start)
+        return not parts
 
     def _before(self, marker_words: re.Pattern[str]) -> list[Span]:
         """Numbers just before words like "in total", and failing that the rest of the sentence."""
@@ -200,6 +230,8 @@ class _Reader:
     def _first(self, span: Span) -> float | str:
         """The number right at the start of a passage."""
         inside = self._inside(span.start, span.end)
+        if len(inside) > 1 and self._of_two_kinds(*inside[:2]):
+            return _HEDGE
         if inside and inside[0].start <= span.start + 1 and not inside[0].hedged and inside[0].value is not None:
             return inside[0].value
         return _HEDGE
@@ -207,6 +239,8 @@ class _Reader:
     def _verdict(self, span: Span) -> float | str | None:
         """The one answer in a passage; `_HEDGE` when it has several, or a bound; None when it has none."""
         candidates = self._candidates(span.start, span.end)
+        if self._restated_differently(candidates):
+            return _HEDGE
         candidates = [q for q in candidates if not q.aside] or candidates
         if not candidates:
             none = self.kind == "count" and _NONE.search(self.text, span.start, span.end)
@@ -216,12 +250,56 @@ class _Reader:
             return value
         if any(q.hedged or q.value is None for q in candidates):
             return _HEDGE
-        if self.kind == "count" and any(q.decimal_comma for q in candidates):
+        if self.kind == "count" and any(q.decimal_comma or self._and_a_half(q) for q in candidates):
             return _HEDGE
-        results = [q for q in candidates if not q.operand]
+        operands = self._operands(candidates)
+        results = [q for q in candidates if q not in operands]
+        if self.kind == "count" and self._equal_parts(results):
+            return self._reconciled(candidates)
         if results and len({q.value for q in results}) == 1:
             return (results[0].value or 0.0) * self._unit_before(span, results[0])
         return self._reconciled(candidates)
+
+    def _and_a_half(self, quantity: Quantity) -> bool:
+        return self.text[quantity.start : quantity.end].lower().endswith("half")
+
+    def _restated_differently(self, candidates: Sequence[Quantity]) -> bool:
+        """True for "four (5)": the number in brackets alone should say the number before it again."""
+        return any(
+            second.aside
+            and not (first.aside or first.unit or second.unit)
+            and first.value != second.value
+            and self.text[second.end : second.end + 1] == ")"
+            and _RESTATED.fullmatch(self.text[first.end : second.start]) is not None
+            for first, second in itertools.pairwise(candidates)
+        )
+
+    def _of_two_kinds(self, first: Quantity, second: Quantity) -> bool:
+        """True for "2 cars and 3 trucks"."""
+        kinds = [_SPECIFIC.match(self.text, quantity.end) for quantity in (first, second)]
+        return len({kind[1].lower() for kind in kinds if kind}) == 2
+
+    def _operands(self, candidates: Sequence[Quantity]) -> set[Quantity]:
+        """The terms of sums, those with a noun before the sign too: "2 cars + 3 trucks"."""
+        terms = {quantity for quantity in candidates if quantity.operand}
+        for first, second in itertools.pairwise(candidates):
+            if second.operand and _PLUS.search(self.text[max(first.end, second.start - 8) : second.start]):
+                terms.add(first)
+        return terms
+
+    def _equal_parts(self, results: Sequence[Quantity]) -> bool:
+        """True for "2 cars and 2 trucks": two numbers that happen to be equal, not one number said twice."""
+        for first, second in itertools.pairwise(results):
+            if first.value != second.value:
+                continue
+            if self._of_two_kinds(first, second):
+                return True
+            # A comma behind digits is part of the number.
+            between = self.text[first.end - 1 : second.start]
+            said_again = _SENTENCE_ENDS.search(between) or _RESTATES.search(between)
+            if _NEXT_PART.search(between) and not said_again:
+                return True
+        return False
 
     def _unit_before(self, span: Span, quantity: Quantity) -> float:
         """Metres per unit of a number without one, from a label in front of it: "Distance (km): 0.02"."""

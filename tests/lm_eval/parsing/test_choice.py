@@ -13,6 +13,12 @@ CHANGES = [
     "C. No Change (It remains stopped).",
     "D. No Change (It remains moving).",
 ]
+TRANSITIONS = [
+    "A. It transitions from stopped to moving.",
+    "B. It transitions from moving to stopped.",
+    "C. No Change (It remains stopped).",
+    "D. No Change (It remains moving).",
+]
 RELATIONS = ["A. Left.", "B. Rear-Left.", "C. Front.", "D. Front-Right."]
 ACTIONS = ["A. Keep going straight.", "B. Turn left.", "C. Back up.", "D. Turn right."]
 
@@ -328,6 +334,17 @@ UNPARSEABLE = [
 ]
 
 WITH_OTHER_OPTIONS = [
+    (["A. parked.", "B. moving.", "C. stopped."], "B. It's stopped.", None),
+    (["A. parked.", "B. moving.", "C. stopped."], "B. It's moving.", "B"),
+    (["A. parked.", "B. moving.", "C. stopped."], "B. The vehicle is stopped.", None),
+    (TRANSITIONS, "stopped to moving", "A"),
+    (TRANSITIONS, "Moving to stopped.", "B"),
+    (TRANSITIONS, "It remains stopped", "C"),
+    (TRANSITIONS, "The answer is: stopped to moving", "A"),
+    (TRANSITIONS, "A. stopped to moving", "A"),
+    (TRANSITIONS, "A. moving to stopped", None),
+    (["A. Front-Left.", "B. Front-Right."], "Frontleft", "A"),
+    (["A. Front-Left.", "B. Left."], "Frontleft.", "A"),
     (CHANGES, "It transitions from parked to moving.", "A"),
     (CHANGES, "It transitions from moving to parked", "B"),
     (CHANGES, "No Change (It remains stopped).", "C"),

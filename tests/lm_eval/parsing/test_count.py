@@ -9,6 +9,17 @@ from lm_eval_drivehierarchy.parsing import Parsed, parse_answer
 OK = [("0", 0), ("5", 5), ("  12\n", 12), ("24", 24), ("007", 7), ("100", 100)]
 
 RECOVERED = [
+    ("5 in total: 2 cars and 3 trucks", 5),
+    ("5 vehicles in total: 2 cars and 3 trucks", 5),
+    ("5 total: 2 cars and 3 trucks", 5),
+    ("5 in total, made up of 2 cars and 3 trucks", 5),
+    ("2 cars and 3 trucks: 5 in total", 5),
+    ("2 cars and 3 trucks, in total: 5", 5),
+    ("2 in all: 1 car and 1 truck", 2),
+    ("4 vehicles: 2 cars and 2 trucks", 4),
+    ("2 cars + 3 trucks = 5", 5),
+    ("four (4)", 4),
+    ("There are 5 vehicles. I count 5.", 5),
     # marks, markup, special tokens
     ("5.", 5),
     ("**5**", 5),
@@ -261,6 +272,24 @@ RECOVERED = [
 ]
 
 UNPARSEABLE = [
+    "1 car, 1 truck, 1 bus",
+    "2 cars and 2 trucks",
+    "2 in the front and 2 in the back",
+    "one car and one truck",
+    "2, 2, 2",
+    "There are 2 cars. There are 2 trucks.",
+    "cars: 2\ntrucks: 2",
+    "Answer: 2 cars and 2 trucks",
+    "Total: 2 cars and 3 trucks",
+    "1 car + 1 truck",
+    "2 cars + 3 trucks",
+    "12 and a half",
+    "twelve and a half",
+    ">= 3",
+    ">= 12",
+    "four (5)",
+    "4 vehicles (5)",
+    "12 ± 1",
     "",
     " \n",
     ".",

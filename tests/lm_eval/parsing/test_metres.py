@@ -9,6 +9,10 @@ from lm_eval_drivehierarchy.parsing import Parsed, parse_answer
 OK = [("17.77", 17.77), ("0", 0.0), ("20", 20.0), (" 17.5\n", 17.5), ("0.5", 0.5), ("119.69", 119.69)]
 
 RECOVERED = [
+    ("12 and a half metres", 12.5),
+    ("12 and a half m", 12.5),
+    ("twelve and a half metres", 12.5),
+    ("'5'", 5.0),
     # units
     ("17.77 m", 17.77),
     ("17.77m", 17.77),
@@ -92,7 +96,6 @@ RECOVERED = [
     ("around 17 meters", 17.0),
     ("roughly 17 m", 17.0),
     ("17 m or so", 17.0),
-    ("15 ± 2 m", 15.0),
     # sentences
     ("The distance is 17.77 m.", 17.77),
     ("The distance is approx. 17.77 m.", 17.77),
@@ -160,6 +163,16 @@ RECOVERED = [
 ]
 
 UNPARSEABLE = [
+    "5' 6\"",
+    "5'6\"",
+    "5'",
+    ">= 12",
+    ">= 12 m",
+    "12 ± 1",
+    "12 m ± 2 m",
+    "15 ± 2 m",
+    "12 m (±2 m)",
+    "four (5)",
     "",
     "meters",
     "m",
