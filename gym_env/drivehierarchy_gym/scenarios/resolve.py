@@ -16,11 +16,10 @@ from drivehierarchy_gym.road.network import RoadNetwork, load_network
 from drivehierarchy_gym.scenarios import schema
 from drivehierarchy_gym.scenarios.background import background_traffic
 from drivehierarchy_gym.scenarios.schema import LanePlace, Place, RoutePlace, Scenario, Trigger, WorldPlace
+from drivehierarchy_gym.scoring import FALLBACK_REFERENCE_SPEED
 
 GOAL_RADIUS = 8.0
 """Metres around the goal that count as arrived (paper Appendix E, facts §3.9)."""
-FALLBACK_REFERENCE_SPEED = 5.56
-"""m/s; reference duration of a route that states none (facts §4)."""
 OVERLAP_TOLERANCE = 0.1
 """Metres that two bodies may share at the start, since a vehicle on a bend lies on its chord."""
 SPARE_SECONDS = 10.0
