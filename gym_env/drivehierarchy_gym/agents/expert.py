@@ -78,8 +78,8 @@ AMBER_BRAKING = 3.5
 CREEP_BEFORE = 1.25
 """Seconds before standing counts as blocked (facts §3.9) at which the car rolls a little."""
 CREEP_SPEED = 1.0
-CREEP_ROOM = 1.5
-"""m that must be free ahead for it."""
+CREEP_LINE_GAP = 0.4
+"""m before a red light's line within which it does not."""
 ROLLING = 1.0 / 3.6
 """m/s; slower counts as standing."""
 
@@ -128,7 +128,7 @@ class ExpertAgent:
         acceleration = (float(course.plan.speeds[1]) - ego.speed) / STEP
         target = target_for(acceleration, ego.speed)
         patience = self._context.plan.blocked_ticks * TICK_SECONDS - CREEP_BEFORE
-        if self._stood >= patience and target < CREEP_SPEED and course.room > CREEP_ROOM:
+        if self._stood >= patience and target < CREEP_SPEED and course.room > 0.0 and not self._at_red_line(snapshot):
             target = CREEP_SPEED
         after = max(ego.speed + DECISION_SECONDS * acceleration, target if target == CREEP_SPEED else 0.0)
         standing = [body.state for body in bodies if body.state.speed <= STANDING and not _follows(ego, body)]
@@ -323,6 +323,11 @@ class ExpertAgent:
             if _state(stop, snapshot) in "yY" and needed > AMBER_BRAKING:
                 continue
             cells[:, max(int(room), 1) :] = HIT
+
+    def _at_red_line(self, snapshot: Snapshot) -> bool:
+        front = self._arc + EGO_LENGTH / 2
+        near = (stop for stop in self._line.stops if 0.0 < stop.station - front + 1.0 < 1.0 + CREEP_LINE_GAP)
+        return any(not _green(stop, snapshot) for stop in near)
 
     def _close_walls(
         self, cells: NDArray[np.uint8], line: tuple[NDArray[np.float64], ...], walls: Sequence[Body]
