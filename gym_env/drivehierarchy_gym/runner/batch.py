@@ -196,11 +196,11 @@ def run_batch(options: BatchOptions, listener: Listener | None = None) -> BatchR
         "seed": options.seed,
     }
     _check_settings(settings, options.command)
-    planned: dict[str, list[str]] = {}
     for scenario in ids:
-        place = RunPlace(suite.entry(scenario).group, scenario, 0, options.repeats)  # refuses what is no folder name
-        planned.setdefault(place.group, []).append(scenario)
-    manifest = open_manifest(folder, model, settings, planned, options.repeats, options.command)
+        RunPlace(suite.entry(scenario).group, scenario, 0, options.repeats)  # refuses what is no folder name
+    manifest = open_manifest(
+        folder, model, settings, _by_group(suite, ids), options.repeats, options.command, _by_group(suite, suite.ids)
+    )
     sweep_partials(folder)
 
     report = BatchReport(model, folder, total=len(ids) * options.repeats)
@@ -251,6 +251,13 @@ def run_batch(options: BatchOptions, listener: Listener | None = None) -> BatchR
             close()
         sweep_partials(folder)
     return report
+
+
+def _by_group(suite: Suite, ids: Sequence[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for scenario in ids:
+        found.setdefault(suite.entry(scenario).group, []).append(scenario)
+    return found
 
 
 def _protocol(environment: Mapping[str, Any]) -> dict[str, Any]:

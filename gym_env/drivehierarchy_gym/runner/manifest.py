@@ -32,6 +32,8 @@ class Manifest(BaseModel):
     """Agent and options, suite and its hash, evaluator, seed, backend and protocol: equal or not to be continued."""
     planned: dict[str, list[str]]
     """Group -> scenarios of the full result: the denominator of every mean."""
+    suite_scenarios: dict[str, list[str]] | None = None
+    """Group -> scenarios of the whole suite, of which `planned` may be a part; None where an older version ran."""
     repeats: int = Field(ge=1)
     command: list[str]
     versions: dict[str, str]
@@ -88,15 +90,18 @@ def open_manifest(
     planned: Mapping[str, Sequence[str]],
     repeats: int,
     command: Sequence[str],
+    suite_scenarios: Mapping[str, Sequence[str]] | None = None,
 ) -> Manifest:
     """Create the manifest of a model's folder, or check that the results there can be continued and widen its plan.
+
+    Equal settings mean an equal suite, so that `suite_scenarios` also completes a manifest that lacks them.
 
     Raises:
         ResumeError: the folder was written with other settings; names the first one that differs.
         ResultError: the manifest there is damaged, or the folder cannot be written.
     """
     try:
-        return _open_manifest(folder, model, settings, planned, repeats, command)
+        return _open_manifest(folder, model, settings, planned, repeats, command, suite_scenarios)
     except OSError as error:
         raise ResultError(f"{folder}: cannot be written ({error.strerror or error}); give another --out") from error
 
@@ -108,9 +113,11 @@ def _open_manifest(
     planned: Mapping[str, Sequence[str]],
     repeats: int,
     command: Sequence[str],
+    suite_scenarios: Mapping[str, Sequence[str]] | None,
 ) -> Manifest:
     path = folder / MANIFEST_FILE
     wanted = {group: list(ids) for group, ids in planned.items()}
+    whole = None if suite_scenarios is None else {g: sorted(ids) for g, ids in sorted(suite_scenarios.items())}
     if path.exists():
         manifest = read_manifest(path)
         for key in sorted({*manifest.settings, *settings}):
@@ -124,13 +131,18 @@ def _open_manifest(
             merged = wanted.setdefault(group, [])
             wanted[group] = sorted({*merged, *ids})
         manifest = manifest.model_copy(
-            update={"planned": dict(sorted(wanted.items())), "repeats": max(repeats, manifest.repeats)}
+            update={
+                "planned": dict(sorted(wanted.items())),
+                "suite_scenarios": whole or manifest.suite_scenarios,
+                "repeats": max(repeats, manifest.repeats),
+            }
         )
     else:
         manifest = Manifest(
             model=model,
             settings=dict(settings),
             planned={group: sorted(ids) for group, ids in sorted(wanted.items())},
+            suite_scenarios=whole,
             repeats=repeats,
             command=list(command),
             versions=versions(),

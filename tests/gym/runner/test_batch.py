@@ -6,6 +6,7 @@ import pytest
 
 from drivehierarchy_gym.errors import DriveHierarchyError
 from drivehierarchy_gym.runner.batch import BatchError, BatchOptions, run_batch
+from drivehierarchy_gym.runner.manifest import read_manifest
 from drivehierarchy_gym.runner.records import read_voids
 
 STARTERS = """
@@ -83,3 +84,10 @@ def test_a_broken_character_in_an_error_reaches_no_file(options, tmp_path):
     assert "no \ufffd weights" in report.stopped
     (void,) = read_voids(tmp_path / "out" / "ResetRaises")
     assert "no \ufffd weights" in void.detail
+
+
+def test_a_part_of_a_suite_says_how_large_the_suite_is(options, tmp_path):
+    report = run_batch(options("Good"))
+    manifest = read_manifest(report.model_folder / "manifest.json")
+    assert [i for ids in manifest.planned.values() for i in ids] == ["one"]
+    assert {i for ids in manifest.suite_scenarios.values() for i in ids} == {"one", "two"}

@@ -53,3 +53,16 @@ def test_what_a_killed_writer_left_is_swept(tmp_path):
     (tmp_path / ".manifest.json.999999999").write_text("{")
     open_manifest(tmp_path, "m", SETTINGS, {"g": ["a"]}, 1, [])
     assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
+
+
+def test_the_whole_suite_is_recorded_beside_a_part_of_it_and_completes_an_older_manifest(tmp_path):
+    suite = {"h": ["c"], "g": ["b", "a"]}
+    open_manifest(tmp_path / "m", "m", SETTINGS, {"g": ["a"]}, 1, [], suite)
+    found = read_manifest(tmp_path / "m/manifest.json")
+    assert (found.planned, found.suite_scenarios) == ({"g": ["a"]}, {"g": ["a", "b"], "h": ["c"]})
+    open_manifest(tmp_path / "old", "old", SETTINGS, {"g": ["a"]}, 1, [])
+    assert read_manifest(tmp_path / "old/manifest.json").suite_scenarios is None
+    assert open_manifest(tmp_path / "old", "old", SETTINGS, {"g": ["a"]}, 1, [], suite).suite_scenarios == {
+        "g": ["a", "b"],
+        "h": ["c"],
+    }
