@@ -93,15 +93,35 @@ def standard_error(values: Sequence[float]) -> float | None:
     return math.sqrt(variance / len(values))
 
 
+def rank_weights(rank: int) -> dict[str, float]:
+    """Weights of S_r (Eq. 14): every task of the rank alike."""
+    tasks = tasks_of_rank(rank)
+    return {task.id: 1.0 / len(tasks) for task in tasks}
+
+
+def open_weights() -> dict[str, float]:
+    """Weights of S_open (Eq. 15): the frozen ones of all fourteen tasks."""
+    return {task.id: task.weight for task in TASKS}
+
+
+def weighted_sum(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """Sum of w_t values_t over the tasks of `weights`."""
+    return math.fsum(weight * values[task] for task, weight in weights.items())
+
+
+def weighted_error(errors: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """Standard error of a weighted sum of tasks taken as independent: sqrt(sum (w_t se_t)^2)."""
+    return math.hypot(*(weight * errors[task] for task, weight in weights.items()))
+
+
 def rank_score(rank: int, scores: Mapping[str, TaskScore]) -> Combined:
     """S_r (Eq. 14): plain mean over the rank's tasks, its error sqrt(sum se_t^2) / T."""
-    tasks = tasks_of_rank(rank)
-    return combined(scores, {task.id: 1.0 / len(tasks) for task in tasks})
+    return combined(scores, rank_weights(rank))
 
 
 def open_score(scores: Mapping[str, TaskScore]) -> Combined:
     """S_open (Eq. 15): sum of w_t S_t over all fourteen tasks, its error sqrt(sum (w_t se_t)^2)."""
-    return combined(scores, {task.id: task.weight for task in TASKS})
+    return combined(scores, open_weights())
 
 
 def combined(scores: Mapping[str, TaskScore], weights: Mapping[str, float]) -> Combined:
@@ -111,7 +131,10 @@ def combined(scores: Mapping[str, TaskScore], weights: Mapping[str, float]) -> C
     partial = tuple((task, s.n, s.expected) for task, s in found.items() if s.expected is not None and s.n < s.expected)
     if missing:
         return Combined(None, None, missing, partial)
-    value = math.fsum(weight * found[task].value for task, weight in weights.items())
-    errors = [score.stderr for score in found.values()]
-    known = [weights[task] * score.stderr for task, score in found.items() if score.stderr is not None]
-    return Combined(value, math.hypot(*known) if len(known) == len(errors) else None, missing, partial)
+    errors = {task: score.stderr for task, score in found.items() if score.stderr is not None}
+    return Combined(
+        weighted_sum({task: score.value for task, score in found.items()}, weights),
+        weighted_error(errors, weights) if len(errors) == len(found) else None,
+        missing,
+        partial,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from typing import Literal
 import numpy as np
 from scipy.stats import rankdata
 
+from lm_eval_drivehierarchy.aggregation import open_weights, rank_weights, weighted_sum
 from lm_eval_drivehierarchy.calibration import spearman, weights_from_scores
 from lm_eval_drivehierarchy.paper_tables import PaperTables, paper_tables
 from lm_eval_drivehierarchy.statistics.correlation import rank_correlation
@@ -87,16 +89,17 @@ def rank_scores(scores: Mapping[str, Mapping[str, float]], *, weighted: bool) ->
     Eq. 14. The paper's rank correlations follow from the weighted one."""
     found = {}
     for rank in RANKS:
-        tasks = tasks_of_rank(rank)
-        shares = np.array([task.weight if weighted else 1.0 for task in tasks])
-        found[rank] = [float(np.dot(shares, [row[t.id] for t in tasks]) / shares.sum()) for row in scores.values()]
+        weights = rank_weights(rank)
+        if weighted:
+            budget = math.fsum(task.weight for task in tasks_of_rank(rank))
+            weights = {task.id: task.weight / budget for task in tasks_of_rank(rank)}
+        found[rank] = [weighted_sum(row, weights) for row in scores.values()]
     return found
 
 
 def open_score(scores: Mapping[str, float], weights: Mapping[str, float] | None = None) -> float:
     """S_open (Eq. 15) of complete task scores, by the frozen weights unless others are given."""
-    mix = weights or {task.id: task.weight for task in TASKS}
-    return float(sum(mix[task.id] * scores[task.id] for task in TASKS))
+    return weighted_sum(scores, weights or open_weights())
 
 
 # --- the tables ------------------------------------------------------------------------------------------------------

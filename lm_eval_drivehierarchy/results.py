@@ -15,12 +15,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from drivehierarchy_gym.errors import DriveHierarchyError
+from lm_eval_drivehierarchy.aggregation import open_weights, rank_weights, weighted_error, weighted_sum
 from lm_eval_drivehierarchy.paper_tables import PaperTables, paper_tables
 from lm_eval_drivehierarchy.parsing.parsed import PARSE_RULES, ParseRule
 from lm_eval_drivehierarchy.statistics.closed_loop import ClosedLoopEstimates, closed_loop_estimates
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
 from lm_eval_drivehierarchy.statistics.open_loop import OpenLoopEstimates, missing_reason, open_loop_estimates
-from lm_eval_drivehierarchy.tasks import RANKS, TASKS, TASKS_BY_ID, tasks_of_rank
+from lm_eval_drivehierarchy.tasks import RANKS, TASKS, TASKS_BY_ID
 
 Score = Annotated[float, Field(ge=0, le=100)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -238,11 +239,8 @@ class ModelResult(_Record):
             tasks, scenes, values = zip(*entries, strict=True)
             return open_loop_estimates(tasks, scenes, values, seed=seed)
         tasks_found = {task: _from_summary(self, self.tasks[task], rule) for task in scores}
-        ranks = {}
-        for rank in RANKS:
-            members = {task.id: 1 / len(tasks_of_rank(rank)) for task in tasks_of_rank(rank)}
-            ranks[rank] = _combined(tasks_found, members)
-        return OpenLoopEstimates(tasks_found, ranks, _combined(tasks_found, {t.id: t.weight for t in TASKS}))
+        ranks = {rank: _combined(tasks_found, rank_weights(rank)) for rank in RANKS}
+        return OpenLoopEstimates(tasks_found, ranks, _combined(tasks_found, open_weights()))
 
 
 _Z = 1.959963984540054
@@ -264,12 +262,13 @@ def _combined(tasks: Mapping[str, Estimate], weights: Mapping[str, float]) -> Es
     if absent:
         return Estimate(None, reason=missing_reason(absent))
     parts = {task: tasks[task] for task in weights}
-    value = sum(weights[task] * (part.value or 0.0) for task, part in parts.items())
+    value = weighted_sum({task: part.value for task, part in parts.items() if part.value is not None}, weights)
     n = sum(part.n for part in parts.values())
     without = [part for part in parts.values() if part.stderr is None]
     if without:
         return Estimate(value, n=n, reason=without[0].reason)
-    stderr = sum((weights[task] * (part.stderr or 0.0)) ** 2 for task, part in parts.items()) ** 0.5
+    errors = {task: part.stderr for task, part in parts.items() if part.stderr is not None}
+    stderr = weighted_error(errors, weights)
     low, high = max(0.0, value - _Z * stderr), min(100.0, value + _Z * stderr)
     return Estimate(value, low, high, stderr, n=n, clusters=n)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from lm_eval_drivehierarchy.aggregation import open_weights, rank_weights
 from lm_eval_drivehierarchy.statistics.bootstrap import LEVEL, REPLICATES, weighted_estimates
 from lm_eval_drivehierarchy.statistics.estimates import INCOMPLETE, Estimate
 from lm_eval_drivehierarchy.statistics.scenes import SceneSums
@@ -33,11 +34,10 @@ def weighted_sums(present: Iterable[str]) -> dict[str, dict[str, float]]:
     known = set(present)
     sums = {task.id: {task.id: 1.0} for task in TASKS if task.id in known}
     for rank in RANKS:
-        tasks = tasks_of_rank(rank)
-        if all(task.id in known for task in tasks):
-            sums[rank_name(rank)] = {task.id: 1 / len(tasks) for task in tasks}
+        if all(task.id in known for task in tasks_of_rank(rank)):
+            sums[rank_name(rank)] = rank_weights(rank)
     if all(task.id in known for task in TASKS):
-        sums[OPEN] = {task.id: task.weight for task in TASKS}
+        sums[OPEN] = open_weights()
     return sums
 
 

@@ -7,10 +7,13 @@ import math
 import pytest
 from lm_eval.api.metrics import mean_stderr
 
+from lm_eval_drivehierarchy import paper
 from lm_eval_drivehierarchy.aggregation import TaskScore, open_score, rank_score, standard_error, task_score
 from lm_eval_drivehierarchy.paper_tables import paper_tables
+from lm_eval_drivehierarchy.results import ModelResult, RuleScore, TaskResult
 from lm_eval_drivehierarchy.scoring import Scored
-from lm_eval_drivehierarchy.tasks import TASKS, tasks_of_rank
+from lm_eval_drivehierarchy.statistics.open_loop import open_loop_estimates
+from lm_eval_drivehierarchy.tasks import RANKS, TASKS, tasks_of_rank
 
 
 def _score(value: float, stderr: float | None = 1.0, n: int = 10, expected: int | None = 10) -> TaskScore:
@@ -91,3 +94,24 @@ def test_a_partial_task_is_marked_wherever_it_counts() -> None:
     assert found.remark == "partial: r3_1 7 of 1000"
     assert open_score(scores).partial == (("r3_1", 7, 1000),)
     assert rank_score(1, scores).complete
+
+
+def test_every_place_that_sums_tasks_gives_the_same_sums() -> None:
+    row = paper_tables().models[0]
+    scores = {task: _score(value, stderr=1.5) for task, value in row.tasks.items()}
+    tasks = {
+        task: TaskResult(task=task, n=10, rules={"official": RuleScore(score=value, stderr=1.5)})
+        for task, value in row.tasks.items()
+    }
+    estimates = ModelResult(model=row.model, tasks=tasks).open_loop("official")
+    whole = open_score(scores)
+    assert (estimates.open.value, estimates.open.stderr) == (whole.value, whole.stderr)
+    assert paper.open_score(row.tasks) == whole.value
+    plain = paper.rank_scores({row.model: row.tasks}, weighted=False)
+    bootstrap = open_loop_estimates(list(row.tasks), list(row.tasks), list(row.tasks.values()))
+    assert bootstrap.open.value == pytest.approx(whole.value, abs=1e-9)
+    for rank in RANKS:
+        found = rank_score(rank, scores)
+        assert (estimates.ranks[rank].value, estimates.ranks[rank].stderr) == (found.value, found.stderr)
+        assert plain[rank] == [found.value]
+        assert bootstrap.ranks[rank].value == pytest.approx(found.value, abs=1e-9)
