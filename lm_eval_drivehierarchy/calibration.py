@@ -7,8 +7,11 @@ shows by how much.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +36,11 @@ class CalibrationError(DriveHierarchyError, ValueError):
     """A pool of scores from which no weights follow."""
 
 
+def is_number(value: Any) -> bool:
+    """True for a finite real number; a truth value or a text that spells a number is none."""
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
 @dataclass(frozen=True)
 class Scheme:
     """Constants of Eq. 21-25."""
@@ -47,6 +55,12 @@ class Scheme:
     """Exponent on the positive correlations."""
 
     def __post_init__(self) -> None:
+        for name, value in (
+            *((f"the budget of rank {rank}", share) for rank, share in self.budgets.items()),
+            *((name, getattr(self, name)) for name in ("same", "cross", "gamma")),
+        ):
+            if not is_number(value):
+                raise CalibrationError(f"{name} is {value!r}, not a finite number")
         shares = list(self.budgets.values())
         if min(shares, default=0) <= 0 or not np.isclose(sum(shares), 1):
             raise CalibrationError(f"rank budgets {dict(self.budgets)} must be positive and sum to 1")
@@ -90,8 +104,8 @@ def calibrate(scores: Scores, tasks: Pool, scheme: Scheme = PAPER_SCHEME) -> Cal
 
     `scores` maps model -> task -> score (further keys are ignored). A mapping of `tasks` to rank numbers allows tasks
     outside the task table. A rank without a task gives its budget to the others in proportion. Raises
-    CalibrationError, naming model and task, for fewer than three models, a missing or non-finite score, or a task on
-    which all models score the same (its correlations are undefined).
+    CalibrationError, naming model and task, for fewer than three models, a missing score or one that is no number
+    from 0 to 100, a task named twice, or one on which all models score the same (its correlations are undefined).
     """
     ranks = _ranks(tasks)
     names = tuple(ranks)
@@ -129,7 +143,9 @@ def score_matrix(scores: Scores, tasks: Sequence[str]) -> Floats:
             raise CalibrationError(f"model {model!r} has no score for {', '.join(missing)}; run it or leave it out")
         for column, task in enumerate(tasks):
             value = found[task]
-            if isinstance(value, str) or not np.isfinite(value) or not 0 <= value <= 100:
+            if not is_number(value):
+                raise CalibrationError(f"model {model!r}, task {task}: score {value!r} is not a finite number")
+            if not 0 <= value <= 100:
                 raise CalibrationError(f"model {model!r}, task {task}: score {value!r} is not between 0 and 100")
             matrix[row, column] = value
     return matrix
@@ -173,13 +189,20 @@ def _weights(load: Floats, ranks: NDArray[np.int64], scheme: Scheme) -> Floats:
 
 def _ranks(tasks: Pool) -> dict[str, int]:
     """task id -> rank number."""
+    if isinstance(tasks, str):
+        raise CalibrationError(f"tasks is the text {tasks!r}; give a list of task ids")
     if isinstance(tasks, Mapping):
+        for task, rank in tasks.items():
+            if not is_number(rank) or rank != int(rank):
+                raise CalibrationError(f"task {task}: rank {rank!r} is not a whole number")
         ranks = {task: int(rank) for task, rank in tasks.items()}
     else:
         ids = [entry.id if isinstance(entry, Task) else entry for entry in tasks]
         for task in ids:
             if task not in TASKS_BY_ID:
                 raise unknown_name("task", task, TASKS_BY_ID)
+            if ids.count(task) > 1:
+                raise CalibrationError(f"task {task} is named {ids.count(task)} times; every task counts once")
         ranks = {task: TASKS_BY_ID[task].rank for task in ids}
     if not ranks:
         raise CalibrationError("no task to weigh")
@@ -241,6 +264,9 @@ def stability(
     names, ranks = calibration.tasks, np.array(calibration.ranks)
     matrix = score_matrix(scores, names)
     start = reference or calibration.weights
+    for task in names:
+        if not is_number(start.get(task)):
+            raise CalibrationError(f"reference weight of {task} is {start.get(task)!r}, not a finite number")
     base = _alternative("reference", {task: start[task] for task in names}, matrix, calibration.models, None)
 
     def ranked(name: str, weights: Floats | Mapping[str, float]) -> Alternative:

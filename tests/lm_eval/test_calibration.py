@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -85,12 +87,43 @@ def test_a_missing_rank_gives_its_budget_to_the_others() -> None:
         ({f"m{n}": {"a": n, "b": float("nan"), "c": n} for n in range(3)}, "'m0', task b: score nan"),
         ({f"m{n}": {"a": n, "b": 101 + n, "c": n} for n in range(3)}, "'m0', task b: score 101"),
         ({f"m{n}": {"a": n, "b": "n/a", "c": n} for n in range(3)}, "'m0', task b: score 'n/a'"),
+        ({f"m{n}": {"a": n, "b": "50", "c": n} for n in range(3)}, "'m0', task b: score '50' is not a finite number"),
+        ({f"m{n}": {"a": n, "b": True, "c": n} for n in range(3)}, "'m0', task b: score True is not a finite number"),
+        ({f"m{n}": {"a": n, "b": np.inf, "c": n} for n in range(3)}, "'m0', task b: score inf is not a finite number"),
         ({f"m{n}": {"a": n, "b": 7, "c": n} for n in range(3)}, "all 3 models score 7 on b"),
     ],
 )  # fmt: skip
 def test_bad_pools_are_refused_naming_model_and_task(change: dict[str, dict[str, float]], message: str) -> None:
     with pytest.raises(CalibrationError, match=message):
         calibrate(change, TWO_RANKS, Scheme({1: 0.5, 2: 0.5}))
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    given = {model: {task: np.float32(score) for task, score in row.items()} for model, row in SCORES.items()}
+    assert weights_from_scores(given, TASKS) == pytest.approx(weights_from_scores(SCORES, TASKS), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "message"),
+    [
+        (["r1_1_a", "r2_1", "r1_1_a"], "task r1_1_a is named 2 times"),
+        ([TASKS[0], TASKS[0].id], "task r1_1_a is named 2 times"),
+        ("r1_1_a", "give a list of task ids"),
+        ({"a": True, "b": 1}, "task a: rank True is not a whole number"),
+        ({"a": "1", "b": 1}, "task a: rank '1' is not a whole number"),
+        ({"a": float("nan"), "b": 1}, "task a: rank nan is not a whole number"),
+        ({"a": 1.5, "b": 1}, "task a: rank 1.5 is not a whole number"),
+    ],
+)
+def test_tasks_that_are_repeated_or_have_no_rank_are_refused(tasks: Any, message: str) -> None:
+    with pytest.raises(CalibrationError, match=message):
+        weights_from_scores(SCORES, tasks)
+
+
+def test_a_reference_weight_must_be_a_number() -> None:
+    frozen = {task.id: task.weight for task in TASKS}
+    with pytest.raises(CalibrationError, match="reference weight of r3_1 is nan"):
+        stability(SCORES, TASKS, reference=frozen | {"r3_1": float("nan")}, replicates=20)
 
 
 def test_unknown_task_suggests_the_nearest() -> None:
@@ -100,7 +133,16 @@ def test_unknown_task_suggests_the_nearest() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"budgets": {1: 0.5, 2: 0.6}}, {"budgets": {1: 1.2, 2: -0.2}}, {"same": -1}, {"gamma": 0}],
+    [
+        {"budgets": {1: 0.5, 2: 0.6}},
+        {"budgets": {1: 1.2, 2: -0.2}},
+        {"same": -1},
+        {"gamma": 0},
+        {"same": float("nan")},
+        {"cross": True},
+        {"gamma": "2"},
+        {"budgets": {1: float("nan"), 2: 1.0}},
+    ],
 )
 def test_impossible_schemes_are_refused(settings: dict[str, object]) -> None:
     with pytest.raises(CalibrationError):
