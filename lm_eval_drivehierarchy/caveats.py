@@ -9,9 +9,23 @@ OPEN_SCORE: Final = (
     "models, negative correlations were clipped to zero, and the budgets .3/.3/.4 were set by hand. Models with close "
     "totals can have opposite profiles, so read the tasks first."
 )
+POOL_WEIGHTS: Final = (
+    "These weights are a modelling choice, not a property of driving: they come from one pool of {models}, negative "
+    "correlations were clipped to zero, and the budgets {budgets} were set by hand. S_open keeps its frozen weights, "
+    "whatever this pool gives. Models with close totals can have opposite profiles, so read the tasks first."
+)
 TIES: Final = (
     "A difference counts only where its 95 % interval and the paired test (Holm-adjusted) agree; everything else is "
     "called a tie, however the numbers are ordered."
+)
+FEW_SCENES: Final = (
+    "n= beside an interval is the number of scenes (R4: scenarios) that it rests on, where they are fewer than {few}. "
+    "It then says little more than that little is known: for right-or-wrong items it is as wide as the exact binomial "
+    "one and covers more than 95 %, and below eight scenes its ends should not be read as numbers."
+)
+FLAWLESS: Final = (
+    "A score of exactly 0 or 100 has no spread to resample. Its interval ends at the greatest rate of failing scenes "
+    "under which such a result still has a chance of 2.5 %, about 3.7 divided by the number of scenes."
 )
 PUBLISHED: Final = (
     "The paper's models were run once, without intervals; its refined set has 14,000 questions (31,945 frames), not "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,15 +11,15 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from drivehierarchy_gym.runner.records import write_json
 from lm_eval_drivehierarchy import caveats
 from lm_eval_drivehierarchy.calibration import Calibration, CalibrationError, Scheme, Stability, calibrate, stability
 from lm_eval_drivehierarchy.commands.options import RULE_HELP, parse_rule
-from lm_eval_drivehierarchy.paper_tables import paper_tables
-from lm_eval_drivehierarchy.pools import common_tasks, read_pool
+from lm_eval_drivehierarchy.commands.terminal import print_table
+from lm_eval_drivehierarchy.pools import read_pool
 from lm_eval_drivehierarchy.tasks import RANK_BUDGETS, TASKS, TASKS_BY_ID
+from lm_eval_drivehierarchy.wording import counted
 
 PAPER_BUDGETS = ",".join(f"{share:g}" for share in RANK_BUDGETS.values())
 PAPER_POOL = "the paper's 15 models (arXiv:2609.31814, Table 1)"
@@ -42,20 +43,15 @@ def calibrate_command(
 ) -> None:
     """Estimate task weights from a pool of models (Appendix F) and show how stable weights and ranking are.
 
-    The frozen weights of S_open never change; this shows what another pool or another choice would give.
+    The frozen weights of S_open never change; this shows what another pool or another choice would give. Results that
+    a report refuses to put into one table are refused here too, and the paper's models join only results on their
+    edition.
     """
     chosen = parse_rule(rule)
-    scores = read_pool(pool, chosen) if pool else {}
-    if with_paper or not pool:
-        for model, row in paper_tables().open_scores().items():
-            if model in scores:
-                raise CalibrationError(
-                    f"model {model!r} is in the pool and in the paper; rename one or drop --with-paper"
-                )
-            scores[model] = row
-    tasks = common_tasks(scores)
+    taken = read_pool(pool or (), chosen, paper=with_paper or not pool)
+    scores, tasks = taken.scores, taken.tasks
     if not tasks:
-        raise CalibrationError("the models of this pool have no task in common")
+        raise CalibrationError("the models of this pool have no task in common: " + "; ".join(taken.notes))
     scheme = Scheme(_budgets(budgets), same, cross, gamma)
     found = calibrate(scores, tasks, scheme)
     complete = len(tasks) == len(TASKS)
@@ -64,23 +60,24 @@ def calibrate_command(
         scores, tasks, scheme=scheme, reference=frozen if complete else None, replicates=bootstrap, seed=seed
     )
     source = PAPER_POOL if not pool else ", ".join(pool) + (f" and {PAPER_POOL}" if with_paper else "")
-    record = as_record(found, stable, source)
+    record = as_record(found, stable, source, taken.notes)
     if out is not None:
         write_json(out, record)
     if as_json:
         typer.echo(json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False))
         return
-    _print(found, stable, source, complete, Console())
+    _print(found, stable, source, taken.notes, complete, Console())
     if out is not None:
         typer.echo(f"written: {out}")
 
 
-def as_record(found: Calibration, stable: Stability, source: str) -> dict[str, Any]:
+def as_record(found: Calibration, stable: Stability, source: str, notes: Sequence[str] = ()) -> dict[str, Any]:
     """Calibration and stability as plain JSON types."""
     return {
         "provenance": {
             "pool": source,
             "models": list(found.models),
+            "notes": list(notes),
             "method": "arXiv:2609.31814, Appendix F, Eq. 21-25",
             "scheme": {
                 "budgets": {f"R{rank}": share for rank, share in found.scheme.budgets.items()},
@@ -108,56 +105,59 @@ def as_record(found: Calibration, stable: Stability, source: str) -> dict[str, A
     }
 
 
-def _print(found: Calibration, stable: Stability, source: str, complete: bool, console: Console) -> None:
-    console.print(f"Pool: {escape(source)}; {len(found.models)} models, {len(found.tasks)} tasks\n")
-    columns = ["task", "", "load", "weight", "95 % over pools", "leave one out"]
-    weights = Table(*columns, *(["frozen"] if complete else []), title="Weights", title_justify="left")
-    for column in range(2, len(weights.columns)):
-        weights.columns[column].justify = "right"
+def _print(
+    found: Calibration, stable: Stability, source: str, notes: Sequence[str], complete: bool, console: Console
+) -> None:
+    models = counted(len(found.models), "model")
+    console.print(f"Pool: {escape(source)}; {models}, {counted(len(found.tasks), 'task')}")
+    for note in notes:
+        console.print(f"[yellow]note:[/] {escape(note)}")
+    rows = []
     for task, load in zip(found.tasks, found.load, strict=True):
         estimate = stable.bootstrap[task]
         interval = f"{estimate.low:.3f} to {estimate.high:.3f}" if estimate.low is not None else "undefined"
         others = [row[task] for row in stable.leave_one_out.values()]
         span = f"{min(others):.3f} to {max(others):.3f}" if others else "undefined"
         row = [task, TASKS_BY_ID[task].title, f"{load:.2f}", f"{found.weights[task]:.3f}", interval, span]
-        weights.add_row(*row, *([f"{TASKS_BY_ID[task].weight:.3f}"] if complete else []))
-    console.print(weights)
+        rows.append([*row, *([f"{TASKS_BY_ID[task].weight:.3f}"] if complete else [])])
+    columns = ["task", "", "load", "weight", "95 % over pools", "leave one out", *(["frozen"] if complete else [])]
+    print_table(console, columns, rows, text=(0, 1), title="Weights")
     first = stable.bootstrap[found.tasks[0]]
     if first.low is None:
         console.print(f"No bootstrap over pools: {first.reason}")
 
-    reference = "frozen weights" if complete else "weights of this pool"
-    places = Table("model", "S_open", "place", "any choice below", "95 % over pools", title=f"Places by {reference}")
-    places.title_justify = "left"
-    for column in range(1, 5):
-        places.columns[column].justify = "right"
+    rows = []
     for model in sorted(found.models, key=lambda name: stable.reference.places[name]):
-        low, high = stable.place_range[model]
         drawn = stable.bootstrap_places.get(model)
-        places.add_row(
-            escape(model),
-            f"{stable.reference.open_scores[model]:.2f}",
-            f"{stable.reference.places[model]:g}",
-            f"{low:g}" if low == high else f"{low:g} to {high:g}",
-            "undefined"
-            if drawn is None
-            else f"{drawn[0]:g}"
-            if drawn[0] == drawn[1]
-            else f"{drawn[0]:g} to {drawn[1]:g}",
+        rows.append(
+            [
+                model,
+                f"{stable.reference.open_scores[model]:.2f}",
+                f"{stable.reference.places[model]:g}",
+                _range(stable.place_range[model]),
+                "undefined" if drawn is None else _range(drawn),
+            ]
         )
-    console.print(places)
+    reference = "frozen weights" if complete else "weights of this pool"
+    columns = ["model", "S_open", "place", "any choice below", "95 % over pools"]
+    print_table(console, columns, rows, title=f"Places by {reference}")
 
-    choices = Table("weights", "Kendall's tau", "models that move (place there)", title="Other choices")
-    choices.title_justify = "left"
-    choices.columns[1].justify = "right"
+    rows = []
     for alternative in stable.alternatives:
         moved = sorted(alternative.moved.items(), key=lambda entry: -abs(entry[1][1] - entry[1][0]))
-        shown = ", ".join(f"{escape(model)} {before:g}→{after:g}" for model, (before, after) in moved[:4])
+        shown = ", ".join(f"{model} {before:g}→{after:g}" for model, (before, after) in moved[:4])
         more = f" and {len(moved) - 4} more" if len(moved) > 4 else ""
         tau = "undefined" if alternative.kendall_tau is None else f"{alternative.kendall_tau:.3f}"
-        choices.add_row(escape(alternative.name), tau, shown + more or "none")
-    console.print(choices)
-    console.print(caveats.OPEN_SCORE)
+        rows.append([alternative.name, tau, shown + more or "none"])
+    columns = ["weights", "Kendall's tau", "models that move (place there)"]
+    print_table(console, columns, rows, text=(0, 2), title="Other choices")
+    budgets = "/".join(f"{share:.2g}" for share in found.scheme.budgets.values())
+    console.print(caveats.POOL_WEIGHTS.format(models=models, budgets=budgets))
+
+
+def _range(places: tuple[float, float]) -> str:
+    best, worst = places
+    return f"{best:g}" if best == worst else f"{best:g} to {worst:g}"
 
 
 def _budgets(text: str) -> dict[int, float]:

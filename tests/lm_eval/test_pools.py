@@ -6,7 +6,8 @@ from typer.testing import CliRunner
 
 from lm_eval_drivehierarchy.cli import app
 from lm_eval_drivehierarchy.paper_tables import paper_tables
-from lm_eval_drivehierarchy.pools import PoolError, common_tasks, read_pool
+from lm_eval_drivehierarchy.pools import PoolError, read_pool
+from lm_eval_drivehierarchy.results import ModelResult, ResultsError
 from lm_eval_drivehierarchy.tasks import TASKS
 
 from .made_results import model
@@ -28,7 +29,10 @@ def test_csv_mapping_and_rows_are_the_same_pool(tmp_path: Path) -> None:
     mapping.write_text(json.dumps(SCORES), encoding="utf-8")
     rows = tmp_path / "rows.json"
     rows.write_text(json.dumps([{"model": name, "open": 1, **row} for name, row in SCORES.items()]), encoding="utf-8")
-    assert read_pool([str(table)]) == read_pool([str(mapping)]) == read_pool([str(rows)]) == SCORES
+    for path in (table, mapping, rows):
+        found = read_pool([str(path)])
+        assert (found.scores, found.notes) == (SCORES, ())
+        assert found.tasks == [task.id for task in TASKS]
 
 
 def test_results_join_a_table(tmp_path: Path) -> None:
@@ -36,14 +40,72 @@ def test_results_join_a_table(tmp_path: Path) -> None:
     mine = model("mine", 1)
     record.write_text(mine.model_dump_json(), encoding="utf-8")
     pool = read_pool([str(csv_of(SCORES, tmp_path / "pool.csv")), str(record)], "flexible")
-    assert pool["mine"] == pytest.approx(mine.scores("flexible"))
-    assert len(pool) == 16
+    assert pool.scores["mine"] == pytest.approx(mine.scores("flexible"))
+    assert len(pool.scores) == 16
+    assert [note for note in pool.notes if "a table does not say on which edition" in note]
+
+
+def stored(folder: Path, *models: ModelResult) -> list[str]:
+    """Files of results, one a model."""
+    paths = []
+    for given in models:
+        path = folder / f"{given.model}.json"
+        path.write_text(given.model_dump_json(), encoding="utf-8")
+        paths.append(str(path))
+    return paths
+
+
+class TestOnlyWhatAReportWouldPutIntoOneTable:
+    def test_other_questions_than_the_paper_s(self, tmp_path: Path) -> None:
+        places = stored(tmp_path, model("mine", 1, edition="sim"))
+        with pytest.raises(PoolError, match=r"edition differs \(mine \(sim\); the paper's models: release\)"):
+            read_pool(places, paper=True)
+        nameless = model("mine", 1).model_copy(update={"edition": None, "edition_hash": None})
+        with pytest.raises(PoolError, match=r"mine \(unknown\)"):
+            read_pool(stored(tmp_path, nameless), paper=True)
+
+    def test_the_same_questions_join_the_paper_under_its_rule_only(self, tmp_path: Path) -> None:
+        mine = model("mine", 1, edition="release")
+        places = stored(tmp_path, mine)
+        assert list(read_pool(places, paper=True).scores) == ["mine", *SCORES]
+        with pytest.raises(PoolError, match="scored under the rule official, the others are taken under flexible"):
+            read_pool(places, "flexible", paper=True)
+
+    def test_two_editions(self, tmp_path: Path) -> None:
+        places = stored(tmp_path, model("a", 1), model("b", 2, edition="release"))
+        with pytest.raises(ResultsError, match=r"edition differs \(a: sim; b: release\)"):
+            read_pool(places)
+
+    def test_what_is_partial_or_missing_is_named(self, tmp_path: Path) -> None:
+        places = stored(
+            tmp_path,
+            model("a", 1, lost=3),
+            model("b", 2, without=["r1_4"]),
+            model("c", 3),
+            ModelResult(model="driver", closed_loop=model("d", 4).closed_loop),
+        )
+        found = read_pool(places)
+        assert list(found.scores) == ["a", "b", "c"]
+        assert found.tasks == [task.id for task in TASKS if task.id != "r1_4"]
+        said = "\n".join(found.notes)
+        assert "a: partial results for r1_1_a (47 of 50 items)" in said
+        assert "b: r1_4 has no score: no judge was given" in said
+        assert "r1_4 is left out of the pool: no score of b" in said
+        assert "driver: no open-loop result, so it is not in the pool" in said
+        assert "R4" not in said
+
+    def test_a_table_beside_something_else_is_named(self, tmp_path: Path) -> None:
+        table = csv_of({f"{name} again": row for name, row in SCORES.items()}, tmp_path / "pool.csv")
+        assert "pool.csv: a table does not say on which edition" in read_pool([str(table)], paper=True).notes[0]
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("model,r1_1_a\nx,abc\n", r"row 1 \(x\): r1_1_a is 'abc', not a number"),
+        ("model,r1_1_a\nx,nan\n", r"row 1 \(x\): r1_1_a is nan, not a number"),
+        ("model,r1_1_a\nx,inf\n", r"row 1 \(x\): r1_1_a is inf, not a number"),
+        ("model,r1_1_a,r1_1_a\nx,1,2\n", "column 'r1_1_a' occurs 2 times"),
         ("model,r1_1_a\nx,1\nx,2\n", "row 2: model 'x' occurs twice"),
         ("name,r1_1_a\nx,1\n", "row 1: no 'model'"),
         ("model,other\nx,1\n", "no column is a task"),
@@ -57,14 +119,34 @@ def test_broken_tables_are_refused(tmp_path: Path, content: str, message: str) -
         read_pool([str(path)])
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"x": {"r1_1_a": true}}', r"row 1 \(x\): r1_1_a is True, not a number"),
+        ('{"x": {"r1_1_a": "50"}}', r"row 1 \(x\): r1_1_a is '50', not a number"),
+        ('{"x": {"r1_1_a": NaN}}', r"row 1 \(x\): r1_1_a is nan, not a number"),
+        ('{"x": {"r1_1_a": [1]}}', r"row 1 \(x\): r1_1_a is \[1\], not a number"),
+        ('{"x": {"r1_1_a": 1}, "x": {"r1_1_a": 2}}', "'x' occurs 2 times in one object"),
+        ('{"x": {"r1_1_a": 1, "r1_1_a": 2}}', "'r1_1_a' occurs 2 times in one object"),
+    ],
+)
+def test_what_is_no_number_or_there_twice_is_refused(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "pool.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(PoolError, match=message):
+        read_pool([str(path)])
+
+
+def test_a_model_with_a_number_for_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "pool.csv"
+    path.write_text("model,r1_1_a\n7,1\n8,2\n", encoding="utf-8")
+    assert read_pool([str(path)]).scores == {"7": {"r1_1_a": 1.0}, "8": {"r1_1_a": 2.0}}
+
+
 def test_a_model_in_two_places_is_refused(tmp_path: Path) -> None:
     table = csv_of(SCORES, tmp_path / "pool.csv")
     with pytest.raises(PoolError, match="is in the pool already"):
         read_pool([str(table), str(table)])
-
-
-def test_common_tasks() -> None:
-    assert common_tasks({"a": {"r3_1": 1, "r1_1_a": 2}, "b": {"r3_1": 3, "r2_1": 0}}) == ["r3_1"]
 
 
 def invoke(*arguments: str):
@@ -80,6 +162,7 @@ def test_command_without_a_pool_reproduces_the_frozen_weights(tmp_path: Path) ->
     assert record["provenance"]["scheme"]["cross"] == 0.35
     assert "equal tasks" in result.output
     assert "modelling choice" in result.output
+    assert "one pool of 15 models" in result.output.replace("\n", " ")
 
 
 def test_command_on_a_small_pool_of_some_tasks(tmp_path: Path) -> None:
@@ -90,6 +173,31 @@ def test_command_on_a_small_pool_of_some_tasks(tmp_path: Path) -> None:
     assert sum(record["weights"].values()) == pytest.approx(1)
     assert set(record["weights"]) == {"r1_1_a", "r1_2_a", "r2_1"}
     assert record["stability"]["bootstrap"]["r2_1"]["low"] is None
+    assert record["provenance"]["notes"] == [
+        f"no model of the pool has a score for {', '.join(t.id for t in TASKS if t.id not in record['weights'])}"
+    ]
+
+
+def test_command_words_its_note_from_the_pool_and_names_what_it_does_without(tmp_path: Path) -> None:
+    models = [model(name, seed, without=["r1_4"] if seed == 2 else []) for seed, name in enumerate("abcd")]
+    result = invoke(*stored(tmp_path, *models), "--bootstrap", "50", "--budgets", "0.2,0.3,0.5")
+    said = result.output.replace("\n", " ")
+    assert "one pool of 4 models" in said
+    assert "15 models" not in said
+    assert "budgets 0.2/0.3/0.5" in said
+    assert "r1_4 is left out of the pool: no score of c" in said
+    refused = invoke(*stored(tmp_path, *models), "--with-paper")
+    assert refused.exit_code == 2
+    assert "edition differs" in refused.output
+
+
+@pytest.mark.parametrize("columns", [60, 80, 132])
+def test_command_cuts_no_number_in_a_terminal_of_any_width(columns: int) -> None:
+    result = CliRunner().invoke(app, ["calibrate", "--bootstrap", "50"], env={"COLUMNS": str(columns), "TERM": "dumb"})
+    assert "…" not in result.output
+    assert max(map(len, result.output.splitlines())) <= columns
+    for task in TASKS:
+        assert f"{task.weight:.3f}" in result.output
 
 
 @pytest.mark.parametrize(
