@@ -6,6 +6,11 @@ variance and a normal quantile ignores that it was estimated. The degrees of fre
 the intra-scene correlation, so that a few large scenes count as few. It respects the bounds of the score and its skew
 near 0 and 100, where intervals of the form "mean +- 2 standard errors" do not. Below eight scenes a bootstrap cannot
 reach far enough (two scenes have three resamples), so the interval is there the wider of it and the t-interval.
+
+Of right-or-wrong items, one a scene, the mean moves in steps of 100/n and the interval ends on a step: it is then about
+as wide as the exact binomial one and covers more than it says (97 to 100 % below 30 scenes, in simulations). With five
+items a scene it covers 95 to 98 % from eight scenes on. A score without any spread has no resamples to go by; see
+`flawless_loss`.
 """
 
 from __future__ import annotations
@@ -166,6 +171,8 @@ def _group(
     drawn = np.nan_to_num(means) @ mixing
     expansion = np.sqrt(_expansion(sums, mixing))
     results = {}
+    low: float | None
+    high: float | None
     for k, name in enumerate(names):
         value = float(values[k])
         scenes = int(drawn_on[:, k].sum())
@@ -173,24 +180,23 @@ def _group(
         shape: dict[str, Any] = {"n": int(items[k]), "clusters": scenes, "level": level}
         alone = sorted(lonely.intersection(task for task, yes in zip(sums.tasks, used[:, k], strict=True) if yes))
         usable = ~absent[:, used[:, k]].any(axis=1)
+        flat = bool(stderr[k] < 1e-12 * max(1.0, abs(value)))
         if alone:
             reason = f"all items of {', '.join(alone)} come from one scene, so nothing says how scenes differ"
             results[name] = Estimate(value, reason=reason, **shape)
+        elif flat:
+            low, high, note = _no_variation(sums, mixing[:, k], value, bounds, level)
+            results[name] = Estimate(value, low, high, stderr=float(stderr[k]), reason=note, **shape)
         elif usable.mean() < 1 - _EMPTY_SHARE:
             reason = "a task of it has items in too few of the scenes to be resampled"
             results[name] = Estimate(value, stderr=float(stderr[k]), reason=reason, **shape)
         else:
             quantile = float(stats.t.ppf((1 + level) / 2, degrees[k]))
-            low: float | None
-            high: float | None
-            note: str | None = None
             low, high = _bca(drawn[usable, k], value, float(skew[k]), quantile * float(expansion[k]))
             if few:
                 low = max(bounds[0], min(low, value - quantile * float(stderr[k])))
                 high = min(bounds[1], max(high, value + quantile * float(stderr[k])))
-            if stderr[k] < 1e-12 * max(1.0, abs(value)):
-                low, high, note = _no_variation(value, bounds, scenes, level)
-            results[name] = Estimate(value, low, high, stderr=float(stderr[k]), reason=note, **shape)
+            results[name] = Estimate(value, low, high, stderr=float(stderr[k]), **shape)
     return results
 
 
@@ -222,13 +228,33 @@ def _bca(drawn: Floats, value: float, skew: float, tail: float) -> tuple[float, 
 
 
 def _no_variation(
-    value: float, bounds: tuple[float, float], scenes: int, level: float
+    sums: SceneSums, mix: Floats, value: float, bounds: tuple[float, float], level: float
 ) -> tuple[float | None, float | None, str | None]:
-    """Interval when every scene gave the same score: at a bound, the exact binomial one with scenes as trials."""
+    """Interval when every scene gave the same score: at a bound of the score from `flawless_loss`, else none.
+
+    `mix` (T,) has the weight of each task; a sum of positive weights that lies at a bound has all its items there.
+    """
     low, high = bounds
-    margin = (high - low) * (1 - ((1 - level) / 2) ** (1 / scenes))
-    if np.isclose(value, high):
-        return high - margin, high, None
-    if np.isclose(value, low):
-        return low, low + margin, None
+    shares = (sums.counts / sums.totals) @ mix
+    reach = float(mix.sum())
+    for bound, side in ((high, -1.0), (low, 1.0)):
+        if (mix >= 0).all() and np.isclose(value, bound * reach):
+            end = value + side * (high - low) * flawless_loss(shares[shares > 0], level)
+            return min(value, end), max(value, end), None
     return None, None, f"every scene scored exactly {value:g}, so nothing says how scenes differ"
+
+
+def flawless_loss(shares: Floats, level: float) -> float:
+    """Greatest expected loss at which a result without one flaw still has the probability (1 - level)/2.
+
+    Scene i carries the share `shares[i]` of the score, fails with a probability q_i of its own and independently, and
+    loses all of its share when it fails: the maximum of sum s_i q_i under prod (1 - q_i) >= (1 - level)/2, which is
+    reached at 1 - q_i = min(1, lambda/s_i). For n equal shares it is the end of the exact binomial interval with
+    scenes as trials, 1 - ((1 - level)/2)^(1/n), about 3.7/n.
+    """
+    falling = np.sort(shares)[::-1]
+    logs, places = np.cumsum(np.log(falling)), np.arange(1, falling.size + 1)
+    # lambda if the first k scenes may fail; k is right where the k-th share is above it and the next one is not.
+    cut = np.exp((logs + np.log((1 - level) / 2)) / places)
+    k = int(np.flatnonzero(falling > cut)[-1])
+    return float((falling[: k + 1] - cut[k]).sum())

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from lm_eval_drivehierarchy.statistics import bootstrap
 from lm_eval_drivehierarchy.statistics.bootstrap import replicate_means, task_estimates, weighted_estimates
@@ -76,6 +76,53 @@ def test_all_right_or_all_wrong_is_bounded_exactly_with_scenes_as_trials(score: 
     assert found.low == pytest.approx(100 * exact.low)
     assert found.high == pytest.approx(100 * exact.high)
     assert (found.low, found.high) == (pytest.approx(low, abs=0.01), pytest.approx(high, abs=0.01))
+
+
+def test_a_flawless_sum_has_an_interval_though_its_tasks_share_few_scenes() -> None:
+    """The mini size of the sim edition: 20 items of each of four tasks, in scenes of their own but for a few."""
+    tasks = [f"t{task}" for task in range(4) for _ in range(20)]
+    scenes = [f"s{17 * task + item}" for task in range(4) for item in range(20)]
+    sums = SceneSums.of_items(tasks, scenes, [100.0] * 80)
+    found = weighted_estimates(sums, {"rank": {f"t{task}": 0.25 for task in range(4)}})["rank"]
+    assert (found.value, found.high) == (100, 100)
+    assert found.reason is None
+    union = stats.binomtest(found.clusters, found.clusters).proportion_ci(method="exact")
+    one = stats.binomtest(20, 20).proportion_ci(method="exact")
+    assert 100 * one.low < found.low < 100 * union.low
+    wrong = weighted_estimates(SceneSums.of_items(tasks, scenes, [0.0] * 80), {"r": {f"t{t}": 0.25 for t in range(4)}})
+    assert wrong["r"].high == pytest.approx(100 - found.low)
+    assert wrong["r"].low == 0
+
+
+@pytest.mark.parametrize("shares", [[1.0], [0.5, 0.5], [0.9, 0.1], [0.4, 0.3, 0.2, 0.1], [0.97, 0.01, 0.01, 0.01]])
+def test_the_loss_of_a_flawless_result_is_the_worst_that_its_chance_allows(shares: list[float]) -> None:
+    """Against a general optimiser: rates of failure with prod (1 - q) = .025 and the greatest sum of share x rate."""
+    given = np.array(shares)
+    limit = np.log(0.025)
+
+    def loss(logs: np.ndarray) -> float:
+        return -float(given @ (1 - np.exp(logs)))
+
+    starts = [np.full(given.size, limit / given.size), limit * given, limit * np.eye(given.size)[0]]
+    best = max(
+        -optimize.minimize(
+            loss, start, bounds=[(limit, 0)] * given.size, constraints={"type": "eq", "fun": lambda x: x.sum() - limit}
+        ).fun
+        for start in starts
+    )
+    assert bootstrap.flawless_loss(given, 0.95) == pytest.approx(best, abs=1e-5)
+
+
+def test_a_flawless_result_is_covered_whatever_the_scenes_sizes() -> None:
+    """The end is where the true score may lie: with it, a flawless result has the chance of 2.5 % and not more."""
+    sizes = np.array([1, 2, 5, 5, 20])
+    shares = sizes / sizes.sum()
+    loss = bootstrap.flawless_loss(shares, 0.95)
+    rng = np.random.default_rng(0)
+    for _ in range(2000):
+        rates = rng.random(sizes.size) ** rng.uniform(0.2, 4)
+        if shares @ rates > loss:
+            assert np.prod(1 - rates) < 0.025
 
 
 def test_undefined_intervals_say_why() -> None:
