@@ -8,12 +8,14 @@ from typing import Annotated, cast
 import typer
 from rich.console import Console
 from rich.progress import Progress, TaskID
-from rich.table import Table
 
-from drivehierarchy_data.editions import Edition, find_edition
+from drivehierarchy_data.editions import BUILD_COMMANDS, Edition, find_edition
+from drivehierarchy_data.errors import EditionNotFoundError
 from drivehierarchy_gym.errors import unknown_name
+from lm_eval_drivehierarchy.commands.terminal import print_table
 from lm_eval_drivehierarchy.sft.errors import SftError
 from lm_eval_drivehierarchy.sft.recipe import RUN_SCRIPT, SCRIPTS, Framework
+from lm_eval_drivehierarchy.wording import counted
 
 _EditionOption = Annotated[
     str | None, typer.Option(help="Name or folder of the edition; default: DRIVEHIERARCHY_DATA, else sim.")
@@ -58,37 +60,60 @@ def export_command(
             against=_editions(against),
         )
     manifest = result.manifest
-    table = Table("task", *manifest["counts"])
-    for task in manifest["tasks"]:
-        table.add_row(task, *(str(counts.get(task, 0)) for counts in manifest["counts"].values()))
-    table.add_row("scenes", *(str(number) for number in manifest["scenes"].values()))
-    console.print(table)
+    rows = [[task, *(str(counts.get(task, 0)) for counts in manifest["counts"].values())] for task in manifest["tasks"]]
+    rows.append(["scenes", *(str(number) for number in manifest["scenes"].values())])
+    print_table(console, ("task", *manifest["counts"]), rows)
     for reason, items in result.left_out.items():
-        console.print(f"left out: {len(items)} items ({reason})")
-    console.print(f"train with: {out / RUN_SCRIPT}")
+        console.print(f"left out: {counted(len(items), 'item')} ({reason})")
+    typer.echo(f"train with: {out / RUN_SCRIPT}")
 
 
 def check_command(
     folder: Annotated[Path, typer.Argument(help="Folder of an exported training set.")],
-    edition: _EditionOption = None,
+    edition: Annotated[
+        str | None,
+        typer.Option(help="Folder of the edition that was exported; default: looked for under its recorded name."),
+    ] = None,
     against: _AgainstOption = None,
 ) -> None:
-    """Read a training set again and prove that it shares no scene, image or picture with a test split."""
-    from lm_eval_drivehierarchy.sft.export import check_export, read_manifest  # loads lm_eval
+    """Read a training set again and prove that it shares no scene, image or picture with a test split.
 
-    read_manifest(folder)
-    editions = [find_edition(edition), *_editions(against)]
+    The test splits are those of the very editions that the export was made from and kept apart from, and of any further
+    one that is named. Where one of the recorded editions is not found, or only another build of it, nothing is proved
+    and the command fails.
+    """
+    from lm_eval_drivehierarchy.sft.export import check_export, read_manifest, recorded_tests  # loads lm_eval
+
+    recorded = recorded_tests(folder, read_manifest(folder))
+    editions = _editions([*([edition] if edition is not None else []), *(against or [])])
+    for digest, name in recorded.items():
+        if digest not in {entry.digest for entry in editions}:
+            editions += [entry for entry in _found(name) if entry.digest not in {e.digest for e in editions}]
     with _Bars(Console()) as bars:
         problems = check_export(folder, editions, bars.report)
     for problem in problems:
         typer.echo(problem)
     if problems:
-        raise SftError(f"{folder}: {len(problems)} problems; do not train on it, export again into an empty folder")
-    typer.echo(f"{folder}: nothing is shared with the test split of {', '.join(entry.name for entry in editions)}")
+        raise SftError(
+            f"{folder}: {counted(len(problems), 'problem')}; do not train on it, export again into an empty folder"
+        )
+    checked = ", ".join(f"{entry.name} (digest {entry.digest[:16]})" for entry in editions)
+    typer.echo(f"{folder}: nothing is shared with the test split of {checked}")
 
 
 def _editions(names: list[str] | None) -> list[Edition]:
     return [find_edition(name) for name in names or ()]
+
+
+def _found(name: str) -> list[Edition]:
+    """Editions that this machine has under a recorded name, or as its default."""
+    found = []
+    for wanted in (None, *([name] if name in BUILD_COMMANDS else [])):
+        try:
+            found.append(find_edition(wanted))
+        except EditionNotFoundError:
+            continue
+    return [entry for entry in found if entry.name == name]
 
 
 class _Bars(Progress):

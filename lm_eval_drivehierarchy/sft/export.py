@@ -27,6 +27,7 @@ from drivehierarchy_gym.road.cache import write_atomically
 from ..chat_model import jpeg
 from ..tasks import TASKS
 from ..tasks import task as task_named
+from ..wording import counted
 from .errors import SftError
 from .leakage import Overlap, Progress, Tests, TestSplit, image_reader
 from .likeness import hashes_of
@@ -112,10 +113,13 @@ def export(
 def check_export(folder: Path, editions: Sequence[Edition], progress: Progress) -> list[str]:
     """What is wrong with an export, one line each: changed files, shared scenes, anything shared with a test split.
 
-    Reads every byte again and trusts the manifest for nothing but its checksums. `editions` are those whose test
-    splits count. Raises SftError when there is no export.
+    Reads every byte again and trusts the manifest for nothing but its checksums and the names of what was exported.
+    `editions` are those whose test splits count. All that the export was kept apart from must be among them, with the
+    recorded digest: another build of an edition asks other questions about other pictures. Raises SftError when one is
+    not, when one of them differs from its own manifest, or when there is no export.
     """
     manifest = read_manifest(folder)
+    _refuse_other_tests(folder, manifest, editions)
     problems = []
     for name, digest in manifest["files"].items():
         path = folder / name
@@ -165,6 +169,43 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise SftError(f"{path}: not an export of format {FORMAT}; export again with this version")
     return manifest
+
+
+def recorded_tests(folder: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Digest -> name of every edition whose test split an export was kept apart from, its own first.
+
+    Raises SftError where the manifest does not name them.
+    """
+    try:
+        own = manifest["edition"]["digest"]
+        found = {test["digest"]: test["name"] for test in manifest["tests"]}
+    except (KeyError, TypeError) as error:
+        raise SftError(f"{folder / MANIFEST}: {error!r}: does not name its editions; export again") from error
+    if own not in found or not all(isinstance(part, str) for pair in found.items() for part in pair):
+        raise SftError(
+            f"{folder / MANIFEST}: tests {manifest['tests']!r} lacks the edition that was exported; export again into "
+            "an empty folder"
+        )
+    return {own: found.pop(own), **found}
+
+
+def _refuse_other_tests(folder: Path, manifest: Mapping[str, Any], editions: Sequence[Edition]) -> None:
+    available = {edition.digest for edition in editions}
+    for digest, name in recorded_tests(folder, manifest).items():
+        if digest not in available:
+            others = [f"{other.name} in {other.folder} has digest {other.digest[:16]}" for other in editions]
+            raise SftError(
+                f"{folder} was kept apart from the test split of edition {name} with digest {digest[:16]}, but "
+                f"{'; '.join(others) or 'no such edition was found'}. So it cannot be checked: name the folder of that "
+                "very build with --edition or --against, or export again from one that you have"
+            )
+    for edition in editions:
+        if problems := edition.problems():
+            raise SftError(
+                f"edition {edition.name} in {edition.folder} cannot be checked against: {problems[0]}"
+                + (f" and {counted(len(problems) - 1, 'more problem')}" if len(problems) > 1 else "")
+                + "; rebuild or re-copy the edition"
+            )
 
 
 # --- which items -----------------------------------------------------------------------------------------------------

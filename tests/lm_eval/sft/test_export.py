@@ -313,6 +313,38 @@ def test_damage_is_found(damage: Any, problem: str, tmp_path: Path) -> None:
     assert [problem in line for line in check_export(tmp_path / "out", [edition], silent)] == [True]
 
 
+def test_nothing_is_proved_without_the_recorded_edition(train_edition: Edition, tmp_path: Path) -> None:
+    run(train_edition, tmp_path / "out", ["r1_3"])
+    with pytest.raises(SftError, match=r"but no such edition was found\. So it cannot be checked"):
+        check_export(tmp_path / "out", [], silent)
+    with pytest.raises(SftError, match=f"but sim in .* has digest {open_edition(SAMPLE).digest[:16]}"):
+        check_export(tmp_path / "out", [open_edition(SAMPLE)], silent)
+
+
+@pytest.mark.parametrize(
+    "change", [{"tests": []}, {"tests": [{"name": "sim"}]}, {"tests": None}, {"edition": "sim"}, {"edition": {}}]
+)
+def test_a_manifest_that_does_not_name_its_editions_proves_nothing(
+    change: dict[str, Any], train_edition: Edition, tmp_path: Path
+) -> None:
+    run(train_edition, tmp_path / "out", ["r1_3"])
+    path = tmp_path / "out" / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | change), encoding="utf-8")
+    with pytest.raises(SftError, match="export again"):
+        check_export(tmp_path / "out", [train_edition], silent)
+
+
+def test_an_edition_that_differs_from_its_own_manifest_proves_nothing(tmp_path: Path) -> None:
+    edition = noise_edition(tmp_path / "edition")
+    run(edition, tmp_path / "out", ["r1_3"])
+    shard = edition.shards("r1_3", "test")[0]
+    data = bytearray(shard.read_bytes())
+    data[len(data) // 2] ^= 1
+    shard.write_bytes(bytes(data))
+    with pytest.raises(SftError, match=r"cannot be checked against: r1_3/test-00000\.parquet: differs"):
+        check_export(tmp_path / "out", [edition], silent)
+
+
 def test_an_unfinished_export_is_not_checked(tmp_path: Path) -> None:
     with pytest.raises(SftError, match=r"holds no finished export: manifest\.json is missing"):
         check_export(tmp_path, [], silent)
