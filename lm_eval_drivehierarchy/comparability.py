@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lm_eval_drivehierarchy.results import PAPER_EDITION, ModelResult, ResultsError
+from lm_eval_drivehierarchy.results import (
+    MIXED,
+    PAPER_BACKEND,
+    PAPER_EDITION,
+    PAPER_SUITE,
+    ClosedLoopResult,
+    ModelResult,
+    ResultsError,
+    TaskResult,
+)
 
 Sentence = str
 FREE_SETTINGS = frozenset({"model_class", "chat_template"})
 """Settings that belong to the model, not to the protocol: they may differ between models that are ranked together."""
-AGENT_SETTINGS = frozenset({"agent", "agent_options"})
+AGENT_SETTINGS = frozenset({"agent", "agent_options", "agent_sources"})
 """R4 settings that name the driver."""
 
 
 def refusals(models: Sequence[ModelResult]) -> list[Sentence]:
-    """Reasons why measured results cannot share a table: different questions, scorers, scenarios or evaluators."""
+    """Reasons why measured results cannot share a table: different questions, scorers, scenarios or evaluators.
+
+    What a result does not name cannot differ here; `unknowns` names it, for a mark or a refusal.
+    """
     measured = [model for model in models if model.kind == "measured"]
     found = []
     open_loop = [model for model in measured if model.tasks]
@@ -56,6 +68,55 @@ def refuse(models: Sequence[ModelResult]) -> None:
         raise ResultsError("; ".join(reasons))
 
 
+def unknowns(model: ModelResult) -> list[Sentence]:
+    """What a result does not name although it must be equal for results to be compared."""
+    found = []
+    if model.tasks:
+        lacking = [name for name in ("edition", "edition_hash") if getattr(model, name) is None]
+        if lacking:
+            what = {"edition": "the edition of the data", "edition_hash": "the hash of the edition"}
+            found.append(
+                f"{' and '.join(what[name] for name in lacking)} {'is' if len(lacking) == 1 else 'are'} not known, so "
+                "nothing shows that the questions are those of other results"
+            )
+        bare = [task for task, result in model.tasks.items() if result.version is None]
+        if bare:
+            which = "any task" if len(bare) == len(model.tasks) else some(bare)
+            found.append(f"the version of the scores is not known for {which}; use `drivehierarchy score`")
+    run = model.closed_loop
+    if run is None:
+        return found
+    named = {"the R4 suite": run.suite, "the hash of the R4 suite": run.suite_hash}
+    lacking = [what for what, value in named.items() if value is None]
+    if lacking:
+        found.append(
+            f"{' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not known, so nothing shows that the "
+            "scenarios are those of other results"
+        )
+    if run.suite_scenarios is None or run.repeats is None:
+        found.append(
+            "the R4 run does not record which scenarios its suite has, so nothing shows that it drove all of them; "
+            "repeat the command that made it, which records them"
+        )
+    return found
+
+
+def coverage(run: ClosedLoopResult) -> Sentence | None:
+    """Which part of its suite an R4 run drove; None where it drove all or the suite is not known."""
+    if not run.uncovered or run.suite_scenarios is None:
+        return None
+    return (
+        f"R4 covers {len(run.scenarios)} of {len(run.suite_scenarios)} scenarios of suite {run.suite or 'unknown'} "
+        f"({some(run.scenarios)}); {some(run.uncovered)} {'is' if len(run.uncovered) == 1 else 'are'} missing"
+    )
+
+
+def some(names: Sequence[str], most: int = 3) -> str:
+    """The first names of a list, and how many more there are."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
 def warnings(models: Sequence[ModelResult]) -> list[Sentence]:
     """What a reader must know about these results although they may stand together."""
     measured = [model for model in models if model.kind == "measured"]
@@ -65,8 +126,14 @@ def warnings(models: Sequence[ModelResult]) -> list[Sentence]:
         if partial:
             found.append(f"{model.model}: partial results for {', '.join(partial)}")
         found += [f"{model.model}: {task} has no score: {why}" for task, why in model.absent.items()]
+        found += [f"{model.model}: {sentence}" for sentence in unknowns(model)]
+        mixed = [key for key, value in model.protocol.items() if value == MIXED]
+        if mixed:
+            found.append(f"{model.model}: setting {', '.join(mixed)} {MIXED}")
         run = model.closed_loop
         if run is not None:
+            if (part := coverage(run)) is not None:
+                found.append(f"{model.model}: {part}; its R4 score is not that of the suite")
             if run.partial:
                 found.append(f"{model.model}: R4 is partial, {len(run.episodes)} of {run.planned} runs have a result")
             found += [
@@ -80,21 +147,89 @@ def warnings(models: Sequence[ModelResult]) -> list[Sentence]:
             )
         elif any(item.scene is None for result in model.tasks.values() for item in result.items):
             found.append(f"{model.model}: some items name no scene and are taken as independent")
-    return found + protocol_differences(measured)
+    return found + protocol_differences(measured) + item_differences(measured)
 
 
 def protocol_differences(models: Sequence[ModelResult]) -> list[Sentence]:
-    """Settings of the open-loop evaluation, and of R4, that are not the same for all models."""
+    """Settings of the open-loop evaluation, and of R4, that are not the same for all models.
+
+    Of R4 also the repeats and the scenarios driven.
+    """
     found = []
     for key in sorted({key for model in models for key in model.protocol} - FREE_SETTINGS):
         values = [(model.model, repr(model.protocol.get(key))) for model in models if model.tasks]
         found += _differing(values, f"setting {key!r} differs", "")
-    runs = [(model.model, model.closed_loop.settings) for model in models if model.closed_loop is not None]
-    for key in sorted({key for _, settings in runs for key in settings} - AGENT_SETTINGS):
+    runs = [(model.model, model.closed_loop) for model in models if model.closed_loop is not None]
+    for key in sorted({key for _, run in runs for key in run.settings} - AGENT_SETTINGS):
         found += _differing(
-            [(name, repr(settings.get(key))) for name, settings in runs], f"R4 setting {key!r} differs", ""
+            [(name, repr(run.settings.get(key))) for name, run in runs], f"R4 setting {key!r} differs", ""
         )
+    found += _differing([(name, str(run.repeats or "unknown")) for name, run in runs], "R4 repeats differ", "")
+    sets = {frozenset(run.scenarios) for _, run in runs}
+    common = frozenset.intersection(*sets) if sets else frozenset()
+    if len(sets) > 1:
+        sides = "; ".join(f"{name}: {len(run.scenarios)}, {some(sorted(run.scenarios))}" for name, run in runs)
+        found.append(f"R4 scenarios differ ({sides}), {len(common)} in common: comparisons use the common ones only")
     return found
+
+
+def item_differences(models: Sequence[ModelResult]) -> list[Sentence]:
+    """Where a model did not answer the same items as one before it, although both may name one edition.
+
+    Items are told by their ids where both results list them, else by their number.
+    """
+    found = []
+    measured = [model for model in models if model.kind == "measured" and model.tasks]
+    for index, model in enumerate(measured):
+        for first in measured[:index]:
+            tasks, common, only_first, only_model = [], 0, 0, 0
+            for task, result in model.tasks.items():
+                other = first.tasks.get(task)
+                if other is None:
+                    continue
+                if result.items and other.items:
+                    mine, theirs = {item.id for item in result.items}, {item.id for item in other.items}
+                    same = mine == theirs and result.expected == other.expected
+                    common += len(mine & theirs)
+                    only_first, only_model = only_first + len(theirs - mine), only_model + len(mine - theirs)
+                else:
+                    same = (result.n, result.expected) == (other.n, other.expected)
+                if not same:
+                    tasks.append(f"{task} ({_count(other)} and {_count(result)} items)")
+            if tasks:
+                listed = (
+                    f"{common} items in common, {only_first} only of {first.model}, {only_model} only of "
+                    f"{model.model}; comparisons use the common ones only"
+                    if common or only_first or only_model
+                    else "the items are not listed, so that no comparison is possible"
+                )
+                found.append(
+                    f"{first.model} and {model.model} did not answer the same items of {some(tasks)}: {listed}"
+                )
+                break
+    return found
+
+
+def _count(result: TaskResult) -> str:
+    return f"{result.n}" if result.n == result.expected else f"{result.n} of {result.expected}"
+
+
+DRIVER_SETTINGS = AGENT_SETTINGS | {"observation"}
+"""R4 settings that change the driver and not the test: runs that differ in them may be compared by scenario."""
+
+
+def same_drive(first: ClosedLoopResult, second: ClosedLoopResult) -> bool:
+    """True when two R4 runs were one test, scenario by scenario: the same world, seed, limits, repeats and scoring."""
+    for name in ("suite", "suite_hash", "evaluator", "repeats"):
+        if getattr(first, name) != getattr(second, name):
+            return False
+    keys = (first.settings.keys() | second.settings.keys()) - DRIVER_SETTINGS
+    return all(first.settings.get(key) == second.settings.get(key) for key in keys)
+
+
+def driven_like_paper(run: ClosedLoopResult) -> bool:
+    """True when R4 was run on the paper's scenarios and simulator."""
+    return run.suite == PAPER_SUITE and run.settings.get("backend") == PAPER_BACKEND
 
 
 def like_paper(model: ModelResult) -> bool:

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lm_eval_drivehierarchy import caveats
-from lm_eval_drivehierarchy.comparability import protocol_differences, refusals
+from lm_eval_drivehierarchy.comparability import (
+    coverage,
+    item_differences,
+    protocol_differences,
+    refusals,
+    some,
+    unknowns,
+)
 from lm_eval_drivehierarchy.parsing.parsed import PARSE_RULES, ParseRule
-from lm_eval_drivehierarchy.report.analysis import pair_of
+from lm_eval_drivehierarchy.report.analysis import Z, pair_of
 from lm_eval_drivehierarchy.report.document import Block, Cell, Document, Note, Section, Text, table
-from lm_eval_drivehierarchy.results import ModelResult, ResultsError
+from lm_eval_drivehierarchy.results import MIXED, ModelResult, ResultsError
 from lm_eval_drivehierarchy.statistics.closed_loop import ClosedLoopEstimates
 from lm_eval_drivehierarchy.statistics.open_loop import OpenLoopEstimates
+from lm_eval_drivehierarchy.statistics.paired import Verdict
 from lm_eval_drivehierarchy.tasks import RANKS, TASKS
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """An admitted model. Its place by a score is one more than the number of models that are better by a paired test
-    (or, without common items, by an interval that excludes zero), so ties share places."""
+    (or, where items are not listed, by standard errors taken as independent), so ties share places."""
 
     result: ModelResult
     open_loop: dict[ParseRule, OpenLoopEstimates]
@@ -47,10 +56,12 @@ class Leaderboard:
 def check_submission(model: ModelResult, *, closed_loop: bool = True) -> list[str]:
     """Every reason why a result is no complete submission; empty when it is one.
 
-    Complete: all fourteen tasks under both rules, every item of a named edition, and, if `closed_loop`, every planned
-    R4 run of a named suite.
+    Complete: measured, all fourteen tasks under both rules and one protocol, every item of a named edition, and, if
+    `closed_loop`, every planned R4 run of every scenario of a named suite.
     """
     reasons = []
+    if model.kind != "measured":
+        reasons.append("its scores are taken from a publication, not measured")
     missing = [task.id for task in TASKS if task.id not in model.tasks]
     if missing:
         why = [f"{task} ({model.absent[task]})" if task in model.absent else task for task in missing]
@@ -63,24 +74,25 @@ def check_submission(model: ModelResult, *, closed_loop: bool = True) -> list[st
             reasons.append(f"{task} does not say how many items were scored and how many there are")
         elif result.partial:
             reasons.append(f"{task} is partial: {result.n} of {result.expected} items")
-    if model.tasks and (model.edition is None or model.edition_hash is None):
-        reasons.append("the edition of the data and its hash are not named")
+    mixed = [key for key, value in model.protocol.items() if value == MIXED]
+    if mixed:
+        reasons.append(f"setting {', '.join(mixed)} {MIXED}")
+    reasons += unknowns(model if closed_loop else model.model_copy(update={"closed_loop": None}))
     run = model.closed_loop
     if closed_loop and run is None:
         reasons.append("no R4 result")
     elif closed_loop and run is not None:
-        if run.suite is None or run.suite_hash is None:
-            reasons.append("the R4 suite and its hash are not named")
+        if (part := coverage(run)) is not None:
+            reasons.append(part)
         if run.partial:
-            some = ", ".join(run.missing[:3]) + (", …" if len(run.missing) > 3 else "")
-            reasons.append(f"R4 is partial: {len(run.episodes)} of {run.planned} runs ({some} missing)")
+            reasons.append(f"R4 is partial: {len(run.episodes)} of {run.planned} runs ({some(run.missing)} missing)")
     return reasons
 
 
 def leaderboard(
     models: Sequence[ModelResult], *, rule: ParseRule = "official", closed_loop: bool = True, seed: int = 0
 ) -> Leaderboard:
-    """Admit complete submissions that agree with the first admitted one in edition, suite, scorers and protocol.
+    """Admit complete submissions that agree with the first admitted one in edition, items, suite, scorers and protocol.
 
     Raises ResultsError when two submissions have one name.
     """
@@ -94,9 +106,10 @@ def leaderboard(
         reasons = check_submission(model, closed_loop=closed_loop)
         if admitted and not reasons:
             both = [admitted[0], model]
-            reasons = [
-                f"not as {admitted[0].model}: {reason}" for reason in refusals(both) + protocol_differences(both)
-            ]
+            if not closed_loop:
+                both = [each.model_copy(update={"closed_loop": None}) for each in both]
+            differences = refusals(both) + protocol_differences(both) + item_differences(both)
+            reasons = [f"not as {admitted[0].model}: {reason}" for reason in differences]
         if reasons:
             refused.append(Refusal(model.model, tuple(reasons)))
         else:
@@ -124,10 +137,23 @@ def _places(models: Sequence[ModelResult], rule: ParseRule, seed: int) -> dict[t
             pair = pair_of(first, second, rule, seed=seed)
             for score in ("open", "R4"):
                 comparison = pair.results.get(score) if pair is not None else None
-                if comparison is not None and comparison.verdict != "tie":
-                    loser = first if comparison.verdict == "better" else second
+                if comparison is not None:
+                    verdict = comparison.verdict
+                else:
+                    verdict = _unpaired(first, second, rule, seed) if score == "open" else "tie"
+                if verdict != "tie":
+                    loser = first if verdict == "better" else second
                     better[loser.model, score] += 1
     return better
+
+
+def _unpaired(first: ModelResult, second: ModelResult, rule: ParseRule, seed: int) -> Verdict:
+    """Second against first by S_open where no items can be paired; a tie without standard errors."""
+    one, other = (model.open_loop(rule, seed=seed).open for model in (first, second))
+    if one.value is None or other.value is None or one.stderr is None or other.stderr is None:
+        return "tie"
+    gap, reach = other.value - one.value, Z * math.hypot(one.stderr, other.stderr)
+    return "tie" if abs(gap) <= reach else "better" if gap > 0 else "worse"
 
 
 # --- the page --------------------------------------------------------------------------------------------------------
@@ -225,6 +251,7 @@ def _protocol(board: Leaderboard) -> Block:
     run = first.closed_loop
     if run is not None:
         facts |= {"R4 suite": run.suite, "R4 suite hash": run.suite_hash, "R4 evaluator": run.evaluator}
+        facts |= {"R4 scenarios": len(run.scenarios), "R4 repeats": run.repeats}
         facts |= {f"R4 {key}": value for key, value in run.settings.items()}
     rows = [[Cell(key), Cell(str(value))] for key, value in facts.items() if value is not None]
     return table("protocol", "What all ranked submissions share", ("setting", "value"), rows, 2)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from drivehierarchy_gym.errors import DriveHierarchyError
+from drivehierarchy_gym.scoring import VoidReason
 from lm_eval_drivehierarchy.aggregation import open_weights, rank_weights, weighted_error, weighted_sum
 from lm_eval_drivehierarchy.paper_tables import PaperTables, paper_tables
 from lm_eval_drivehierarchy.parsing.parsed import PARSE_RULES, ParseRule
@@ -25,8 +26,35 @@ from lm_eval_drivehierarchy.tasks import RANKS, TASKS, TASKS_BY_ID
 
 Score = Annotated[float, Field(ge=0, le=100)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=0)]
 PAPER_EDITION = "release"
 """Edition of the data that the paper's numbers were measured on."""
+MIXED = "differs between tasks"
+"""Value of a setting that is not the same for all tasks of one model."""
+PAPER_SUITE, PAPER_BACKEND = "release", "carla"
+"""R4 suite and simulator of the paper's Table 2."""
+_NO_NAMES = frozenset({"", "none", "null", "nan", "unknown"})
+_PRODUCT_TOLERANCE = 5e-4
+"""Largest |score - route x safety x efficiency| that comes from rounding each column to six decimals (the release
+rounds the product of safety and efficiency too, and the error is multiplied by a route of up to 100)."""
+
+
+def _known(value: object) -> object:
+    """None for text that some program wrote for a value it did not have."""
+    return None if isinstance(value, str) and value.strip().lower() in _NO_NAMES else value
+
+
+def _printable(value: object) -> object:
+    """A name on one line, without what would steer a terminal or a page."""
+    if not isinstance(value, str):
+        return value
+    return " ".join("".join(c if c.isprintable() else " " for c in value).split())
+
+
+Identity = Annotated[str | None, BeforeValidator(_known)]
+"""Name, version or hash of something that results must agree in; None where it is not known, also for "None"."""
+ModelName = Annotated[str, Field(min_length=1), BeforeValidator(_printable)]
+"""Line breaks and control characters become spaces."""
 
 
 class ResultsError(DriveHierarchyError, ValueError):
@@ -71,15 +99,15 @@ class TaskResult(_Record):
     """One task of one model. Missing generations are not answers: they lower `n`, not the score."""
 
     task: str
-    n: int | None
+    n: Annotated[int, Field(ge=1)] | None
     """Items scored; None for published scores."""
-    expected: int | None = None
+    expected: Annotated[int, Field(ge=1)] | None = None
     """Items of the edition; None where unknown."""
     rules: dict[ParseRule, RuleScore] = Field(min_length=1)
     items: tuple[ItemScore, ...] = ()
     boxes: dict[str, Score] | None = None
     """Localisation only: mean 100 IoU of the same replies under each declared coordinate convention."""
-    version: str | None = None
+    version: Identity = None
 
     @model_validator(mode="after")
     def _consistent(self) -> TaskResult:
@@ -117,40 +145,113 @@ class Episode(_Record):
 
     family: str
     scenario: str
-    repeat: int
+    repeat: Count
     score: Score
     route: Score
     safety: Share
     efficiency: Share
     termination: str
     events: tuple[str, ...]
-    decisions: int | None = None
-    faults: int | None = None
+    decisions: Count | None = None
+    faults: Count | None = None
     """Decisions without a usable answer: the last control was kept."""
+
+    @property
+    def label(self) -> str:
+        """The run as `ClosedLoopResult.missing` names it."""
+        return run_label(self.family, self.scenario, self.repeat)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Episode:
+        product = self.route * self.safety * self.efficiency
+        if abs(self.score - product) > _PRODUCT_TOLERANCE:
+            raise ValueError(
+                f"{self.label}: score is {self.score:g}, but route {self.route:g} x safety {self.safety:g} x "
+                f"efficiency {self.efficiency:g} is {product:g}"
+            )
+        if self.termination in get_args(VoidReason):
+            raise ValueError(f"{self.label}: termination is {self.termination!r}, a void run, which has no score")
+        return self
+
+
+def run_label(family: str, scenario: str, repeat: int) -> str:
+    """One run in words."""
+    return f"{family}/{scenario} (repeat {repeat})"
 
 
 class ClosedLoopResult(_Record):
     """R4 of one model."""
 
-    suite: str | None
-    suite_hash: str | None
+    suite: Identity
+    suite_hash: Identity
+    suite_scenarios: tuple[str, ...] | None = None
+    """Scenarios of the whole suite, of which the run may be a part; None where the run does not say."""
     evaluator: str
     settings: dict[str, Any] = Field(default_factory=dict)
-    planned: int
+    repeats: Annotated[int, Field(ge=1)] | None = None
+    """Runs of each scenario; None where unknown."""
+    planned: Annotated[int, Field(ge=1)]
     """Runs of the full result: the fixed denominator."""
     episodes: tuple[Episode, ...]
     missing: tuple[str, ...] = ()
     """Planned runs without a valid result, as "family/scenario (repeat k)"."""
-    void: dict[str, int] = Field(default_factory=dict)
+    void: dict[str, Count] = Field(default_factory=dict)
     """Attempts that ended for a reason that is not the model's, by kind; never averaged."""
 
     @model_validator(mode="after")
-    def _unique(self) -> ClosedLoopResult:
-        keys = Counter((e.family, e.scenario, e.repeat) for e in self.episodes)
+    def _consistent(self) -> ClosedLoopResult:
+        families = (e.family for e in self.episodes)
+        if self.suite_scenarios is not None:  # then an id names one scenario, whatever its family is said to be
+            families = ("" for _ in self.episodes)
+        keys = Counter((f, e.scenario, e.repeat) for f, e in zip(families, self.episodes, strict=True))
         repeated = [key for key, count in keys.items() if count > 1]
         if repeated:
             raise ValueError(f"scenario {repeated[0][1]!r}, repeat {repeated[0][2]}, is there more than once")
+        if len(self.episodes) > self.planned:
+            raise ValueError(f"planned is {self.planned}, but {len(self.episodes)} episodes are listed")
+        if len(self.missing) != self.planned - len(self.episodes):
+            raise ValueError(
+                f"planned is {self.planned}, but {len(self.episodes)} episodes and {len(self.missing)} missing runs "
+                "are listed"
+            )
+        if self.repeats is not None:
+            late = [e for e in self.episodes if e.repeat >= self.repeats]
+            if late:
+                raise ValueError(f"repeats is {self.repeats}, but {late[0].label} is listed (repeats count from 0)")
+        if self.suite_scenarios is not None:
+            self._check_suite(self.suite_scenarios)
         return self
+
+    def _check_suite(self, suite: Sequence[str]) -> None:
+        repeated = [name for name, count in Counter(suite).items() if count > 1]
+        if repeated:
+            raise ValueError(f"suite_scenarios: {repeated[0]!r} is there more than once")
+        foreign = sorted(set(self.scenarios) - set(suite))
+        if foreign:
+            raise ValueError(f"scenario {foreign[0]!r} is not among the {len(suite)} of suite_scenarios")
+        if self.repeats is not None and self.planned > len(suite) * self.repeats:
+            raise ValueError(
+                f"planned is {self.planned}, but {len(suite)} scenarios x {self.repeats} repeats are "
+                f"{len(suite) * self.repeats} runs"
+            )
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """Scenarios with at least one run."""
+        return tuple(dict.fromkeys(e.scenario for e in self.episodes))
+
+    @property
+    def uncovered(self) -> tuple[str, ...] | None:
+        """Scenarios of the suite without any run; None where the suite is not known."""
+        if self.suite_scenarios is None:
+            return None
+        driven = set(self.scenarios)
+        return tuple(name for name in self.suite_scenarios if name not in driven)
+
+    @property
+    def whole(self) -> bool:
+        """True when every run of every scenario of a known suite has a result."""
+        return self.uncovered == () and not self.partial
 
     @property
     def partial(self) -> bool:
@@ -175,10 +276,10 @@ class PublishedScores(_Record):
 class ModelResult(_Record):
     """Everything known about one model. `kind` published: scores taken from a paper, without items or intervals."""
 
-    model: str = Field(min_length=1)
+    model: ModelName
     kind: Literal["measured", "published"] = "measured"
-    edition: str | None = None
-    edition_hash: str | None = None
+    edition: Identity = None
+    edition_hash: Identity = None
     protocol: dict[str, Any] = Field(default_factory=dict)
     """Settings that must agree between results that are ranked together (generation, prompts, harness)."""
     versions: dict[str, str] = Field(default_factory=dict)
@@ -195,6 +296,8 @@ class ModelResult(_Record):
         for key, result in self.tasks.items():
             if key != result.task:
                 raise ValueError(f"model {self.model!r}: the result of {result.task} is filed under {key}")
+        if self.published is not None and self.kind != "published":
+            raise ValueError(f"model {self.model!r}: kind is {self.kind!r}, but published totals are given")
         return self
 
     def scores(self, rule: ParseRule) -> dict[str, float]:
@@ -295,7 +398,8 @@ def paper_results(tables: PaperTables | None = None) -> list[ModelResult]:
 def merge(parts: Iterable[ModelResult]) -> list[ModelResult]:
     """Join results of one model that came from several places (its tasks from one, R4 from another).
 
-    Raises ResultsError when two of them hold the same task or both hold R4, or come from different editions.
+    Raises ResultsError naming the places when two of them hold the same task or both hold R4, or come from different
+    editions.
     """
     merged: dict[str, ModelResult] = {}
     for part in parts:
@@ -304,15 +408,26 @@ def merge(parts: Iterable[ModelResult]) -> list[ModelResult]:
     return list(merged.values())
 
 
+def _places(first: ModelResult, second: ModelResult) -> str:
+    """Where two results of one model come from, for a message; "" where a result names no file."""
+    if not first.files or not second.files:
+        return ""
+    return f" ({first.files[-1].path}, {second.files[-1].path})"
+
+
 def _join(first: ModelResult, second: ModelResult) -> ModelResult:
     name = first.model
     twice = sorted(first.tasks.keys() & second.tasks.keys())
     if twice:
         raise ResultsError(
-            f"model {name!r}: {twice[0]} is in two of the inputs; give one of them another name, as in NEWNAME=PATH"
+            f"model {name!r}: {twice[0]} is in two of the inputs{_places(first, second)}; leave one out, or give "
+            "one of them another name, as in NEWNAME=PATH"
         )
     if first.closed_loop is not None and second.closed_loop is not None:
-        raise ResultsError(f"model {name!r}: two inputs hold R4 results; give one another name, as in NEWNAME=PATH")
+        raise ResultsError(
+            f"model {name!r}: two inputs hold R4 results{_places(first, second)}; leave one out, or give one another "
+            "name, as in NEWNAME=PATH"
+        )
     for field in ("edition", "edition_hash"):
         one, other = getattr(first, field), getattr(second, field)
         if first.tasks and second.tasks and one != other:

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from lm_eval_drivehierarchy.comparability import like_paper, refuse, warnings
+from lm_eval_drivehierarchy.comparability import driven_like_paper, like_paper, refuse, same_drive, warnings
 from lm_eval_drivehierarchy.paper import open_score, rank_scores
 from lm_eval_drivehierarchy.parsing.parsed import ParseRule
 from lm_eval_drivehierarchy.results import ClosedLoopResult, Episode, ModelResult, ResultsError, paper_results
@@ -25,7 +25,8 @@ from lm_eval_drivehierarchy.tasks import TASKS, TASKS_BY_ID
 
 MOST_PAIRS = 15
 """Paired comparisons shown (six models); with more models each is compared with the best one."""
-_Z = 1.959963984540054
+Z = 1.959963984540054
+"""Half the width of a 95 % interval in standard errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,10 @@ class Pair:
     common: int
     left_out: int
     """Items that only one of them answered."""
+    scenarios: int
+    """R4 scenarios that both drove under the same settings."""
+    scenarios_left_out: int
+    """R4 scenarios that only one of them drove, or all of both where their settings differ."""
     results: dict[str, Comparison]
 
 
@@ -234,7 +239,7 @@ def _place(
     own = open_loop["official"].open
     if own.value is None or own.stderr is None:
         return None
-    reach = _Z * 2**0.5 * own.stderr
+    reach = Z * 2**0.5 * own.stderr
     sides: dict[Verdict, list[str]] = {"better": [], "tie": [], "worse": []}
     for other in published:
         if other.published is None:
@@ -255,7 +260,7 @@ def _pairs(models: Sequence[ModelAnalysis], rule: ParseRule, seed: int) -> list[
 
 def pair_of(first: ModelResult, second: ModelResult, rule: ParseRule, *, seed: int = 0) -> Pair | None:
     """Paired comparison on common items and R4 scenarios; tasks, ranks, S_open, R4 and its families are each corrected
-    by Holm among themselves.
+    by Holm among themselves. R4 runs that were not one test (`same_drive`) are not compared at all.
 
     None when nothing is common.
     """
@@ -284,21 +289,39 @@ def pair_of(first: ModelResult, second: ModelResult, rule: ParseRule, *, seed: i
     ):
         if family:
             found |= compare(tasks, scenes, differences, family, seed=seed)
+    driven, driven_apart = 0, 0
     if first.closed_loop is not None and second.closed_loop is not None:
         before, after = (
             [(e.family, e.scenario, e.score) for e in run.episodes] for run in (first.closed_loop, second.closed_loop)
         )
-        found |= compare_closed_loop(before, after, seed=seed)
+        every = {(family, scenario) for family, scenario, _ in before + after}
+        if same_drive(first.closed_loop, second.closed_loop):
+            found |= compare_closed_loop(before, after, seed=seed)
+            driven = len({entry[:2] for entry in before} & {entry[:2] for entry in after})
+        driven_apart = len(every) - driven
     if not found:
         return None
-    return Pair(first.model, second.model, len(tasks), left_out, found)
+    return Pair(first.model, second.model, len(tasks), left_out, driven, driven_apart, found)
+
+
+def _driven_alike(pool: Sequence[ModelResult]) -> list[ModelResult]:
+    """Models whose R4 scores may stand in one correlation; none where whole runs are not one test."""
+    published = [model for model in pool if model.kind == "published"]
+    runs = [
+        (model, run)
+        for model in pool
+        if (run := model.closed_loop) is not None and run.whole and (not published or driven_like_paper(run))
+    ]
+    alike = all(same_drive(runs[0][1], run) for _, run in runs)
+    return published + [model for model, _ in runs if alike]
 
 
 def _correlations(
     measured: Sequence[ModelResult], published: Sequence[ModelResult], rule: ParseRule
 ) -> Correlations | None:
     """Over complete models that answered the same questions: the paper's with measured ones of the release edition, or
-    the measured ones alone when there are at least three."""
+    the measured ones alone when there are at least three. R4 counts where it is the whole of one suite under the same
+    settings; beside the paper's models that is the paper's suite and simulator."""
     complete = [model for model in measured if len(model.scores(rule)) == len(TASKS)]
     pool = [*published, *(model for model in complete if like_paper(model))] if published else complete
     if len(pool) < 3:
@@ -306,7 +329,7 @@ def _correlations(
     scores = {model.model: model.scores(rule) for model in pool}
     by_task = {task.id: [row[task.id] for row in scores.values()] for task in TASKS}
     by_rank = {f"R{rank}": values for rank, values in rank_scores(scores, weighted=True).items()}
-    closed = {model.model: value for model in pool if (value := model.r4()) is not None}
+    closed = {model.model: value for model in _driven_alike(pool) if (value := model.r4()) is not None}
     driven = [name for name in scores if name in closed]
     ranks = {}
     for first in by_rank:

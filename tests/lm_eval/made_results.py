@@ -73,6 +73,7 @@ def closed_loop(
     kept = episodes[: len(episodes) - missing]
     return ClosedLoopResult(
         suite="open", suite_hash="5f0c", evaluator="version 0.1.0, hash 9e", settings={"backend": "sumo", "seed": 0},
+        suite_scenarios=tuple(dict.fromkeys(e.scenario for e in episodes)), repeats=repeats,
         planned=len(episodes), episodes=tuple(kept),
         missing=tuple(f"{e.family}/{e.scenario} (repeat {e.repeat})" for e in episodes[len(kept) :]),
         void={"infrastructure": 1} if missing else {},

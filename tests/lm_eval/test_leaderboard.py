@@ -6,11 +6,26 @@ from typer.testing import CliRunner
 from lm_eval_drivehierarchy.cli import app
 from lm_eval_drivehierarchy.leaderboard import check_submission, leaderboard, page
 from lm_eval_drivehierarchy.report.document import Table
-from lm_eval_drivehierarchy.results import ModelResult, ResultsError
+from lm_eval_drivehierarchy.results import MIXED, ClosedLoopResult, ModelResult, ResultsError, TaskResult
 
-from .made_results import closed_loop, model
+from .made_results import closed_loop, model, task_result
 
 STRONG, MIDDLE, WEAK = model("strong", 5, level=75), model("middle", 5, level=45), model("weak", 5, level=20)
+
+
+def without_versions(submission: ModelResult, *tasks: str) -> ModelResult:
+    bare = {task: submission.tasks[task].model_copy(update={"version": None}) for task in tasks}
+    return submission.model_copy(update={"tasks": submission.tasks | bare})
+
+
+def driven(submission: ModelResult = STRONG, **changes: object) -> ModelResult:
+    run = submission.closed_loop.model_dump() | changes
+    return submission.model_copy(update={"closed_loop": ClosedLoopResult.model_validate(run)})
+
+
+def drives(*scenarios: str, repeats: int = 1) -> list[dict[str, object]]:
+    first = STRONG.closed_loop.episodes[0].model_dump()
+    return [first | {"scenario": name, "repeat": repeat} for name in scenarios for repeat in range(repeats)]
 
 
 def test_a_complete_submission_lacks_nothing() -> None:
@@ -24,11 +39,30 @@ def test_a_complete_submission_lacks_nothing() -> None:
         (model("m", 1, lost=1), "r1_1_a is partial: 49 of 50 items"),
         (model("m", 1, driving=None), "no R4 result"),
         (STRONG.model_copy(update={"closed_loop": closed_loop(50, 1, missing=2)}), "R4 is partial: 38 of 40 runs"),
-        (STRONG.model_copy(update={"edition_hash": None}), "the edition of the data and its hash are not named"),
+        (STRONG.model_copy(update={"edition_hash": None}), "the hash of the edition is not known"),
         (
-            STRONG.model_copy(update={"closed_loop": STRONG.closed_loop.model_copy(update={"suite_hash": None})}),
-            "the R4 suite and its hash are not named",
+            STRONG.model_copy(update={"edition": None, "edition_hash": None}),
+            "the edition of the data and the hash of the edition are not known",
         ),
+        (without_versions(STRONG, *STRONG.tasks), "the version of the scores is not known for any task"),
+        (without_versions(STRONG, "r1_4", "r3_1"), "the version of the scores is not known for r1_4, r3_1"),
+        (driven(suite_hash=None), "the hash of the R4 suite is not known"),
+        (driven(suite=None), "the R4 suite is not known"),
+        (driven(suite_scenarios=None), "the R4 run does not record which scenarios its suite has"),
+        (driven(repeats=None), "the R4 run does not record which scenarios its suite has"),
+        (
+            driven(suite_scenarios=tuple(f"s{n}" for n in range(5)), episodes=drives("s1"), planned=1),
+            "R4 covers 1 of 5 scenarios of suite open (s1); s0, s2, s3 and 1 more are missing",
+        ),
+        (
+            driven(suite_scenarios=("s0", "s1"), episodes=drives("s0"), planned=1),
+            "R4 covers 1 of 2 scenarios of suite open (s0); s1 is missing",
+        ),
+        (
+            STRONG.model_copy(update={"protocol": {"generation": MIXED, "limit": None}}),
+            "setting generation differs between tasks",
+        ),
+        (STRONG.model_copy(update={"kind": "published"}), "its scores are taken from a publication"),
     ],
 )
 def test_what_a_submission_lacks_is_said(submission: ModelResult, reason: str) -> None:
@@ -54,6 +88,17 @@ def test_models_that_no_test_tells_apart_share_a_place() -> None:
     assert [entry.r4_place for entry in board.entries][:2] == [1, 1]
 
 
+def renamed(result: TaskResult, pattern: str) -> TaskResult:
+    items = [item.model_copy(update={"id": pattern.format(item.id)}) for item in result.items]
+    return result.model_copy(update={"items": tuple(items)})
+
+
+def bare(result: TaskResult, *, stderr: float | None = 1.0, **changes: int) -> TaskResult:
+    """The same task without its items."""
+    rules = {rule: score.model_copy(update={"stderr": stderr}) for rule, score in result.rules.items()}
+    return result.model_copy(update={"items": (), "rules": rules} | changes)
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -67,6 +112,35 @@ def test_models_that_no_test_tells_apart_share_a_place() -> None:
             {"closed_loop": STRONG.closed_loop.model_copy(update={"settings": {"backend": "carla", "seed": 0}})},
             "R4 setting 'backend' differs",
         ),
+        (
+            {"closed_loop": STRONG.closed_loop.model_copy(update={"settings": {"backend": "sumo", "seed": 1}})},
+            "R4 setting 'seed' differs (strong: 0; middle: 1)",
+        ),
+        (
+            {"closed_loop": closed_loop(70, 1, repeats=1)},
+            "R4 repeats differ (strong: 2; middle: 1)",
+        ),
+        (
+            {
+                "closed_loop": driven(
+                    suite_scenarios=["s0", "s1"], episodes=drives("s0", "s1", repeats=2), planned=4
+                ).closed_loop
+            },
+            "R4 scenarios differ (strong: 20, 01-0, 01-1, 02-0 and 17 more; middle: 2, s0, s1), 0 in common",
+        ),
+        (
+            {"tasks": {task: renamed(result, "x-{}") for task, result in MIDDLE.tasks.items()}},
+            "strong and middle did not answer the same items of r1_1_a (50 and 50 items), r1_1_b (50 and 50 items), "
+            "r1_1_c (50 and 50 items) and 11 more: 0 items in common, 700 only of strong, 700 only of middle",
+        ),
+        (
+            {"tasks": MIDDLE.tasks | {"r3_1": task_result("r3_1", 40, 5, expected=40, lost=10)}},
+            "did not answer the same items of r3_1 (50 and 40 items): 690 items in common, 10 only of strong, 0 only",
+        ),
+        (
+            {"tasks": MIDDLE.tasks | {"r3_1": bare(MIDDLE.tasks["r3_1"], n=40, expected=40)}},
+            "did not answer the same items of r3_1 (50 and 40 items)",
+        ),
     ],
 )
 def test_a_submission_unlike_the_first_is_refused(change: dict[str, object], reason: str) -> None:
@@ -74,6 +148,28 @@ def test_a_submission_unlike_the_first_is_refused(change: dict[str, object], rea
     assert [entry.result.model for entry in board.entries] == ["strong"]
     assert reason in board.refused[0].reasons[0]
     assert board.refused[0].reasons[0].startswith("not as strong: ")
+
+
+def test_another_driver_and_its_sources_are_no_other_protocol() -> None:
+    own = {"agent": "mine:Driver", "agent_options": {"model": "m"}, "agent_sources": "77"}
+    run = MIDDLE.closed_loop.model_copy(update={"settings": MIDDLE.closed_loop.settings | own})
+    board = leaderboard([STRONG, MIDDLE.model_copy(update={"closed_loop": run})])
+    assert [entry.result.model for entry in board.entries] == ["strong", "middle"]
+
+
+def test_without_r4_its_differences_do_not_count() -> None:
+    other = driven(MIDDLE, suite=None, suite_hash=None, suite_scenarios=None, repeats=None)
+    assert len(leaderboard([STRONG, other], closed_loop=False).entries) == 2
+
+
+@pytest.mark.parametrize("stderr", [1.0, None])
+def test_without_items_places_need_standard_errors(stderr: float | None) -> None:
+    models = [
+        given.model_copy(update={"tasks": {task: bare(result, stderr=stderr) for task, result in given.tasks.items()}})
+        for given in (WEAK, STRONG)
+    ]
+    places = {entry.result.model: entry.place for entry in leaderboard(models).entries}
+    assert places == {"strong": 1, "weak": 2 if stderr is not None else 1}
 
 
 def test_two_of_one_name_are_refused() -> None:

@@ -1,14 +1,18 @@
 import json
+import re
+import shutil
 from pathlib import Path
 from typing import get_args
 
 import pytest
+from typer.testing import CliRunner
 
 from drivehierarchy_gym.errors import DriveHierarchyError
 from drivehierarchy_gym.runner.manifest import open_manifest
 from drivehierarchy_gym.scenarios.schema import Family
+from lm_eval_drivehierarchy.cli import app
 from lm_eval_drivehierarchy.result_files import closed_loop_result, read_all, read_place
-from lm_eval_drivehierarchy.results import ResultsError
+from lm_eval_drivehierarchy.results import MIXED, ResultsError
 from lm_eval_drivehierarchy.tasks import TASKS
 
 from .made_results import model
@@ -41,7 +45,10 @@ def scene_score(scenario: str, family: str, route: float, *, ended: str = "desti
     }
 
 
-def write_run(root: Path, name: str = "driver", *, missing: bool = False, manifest: bool = True) -> Path:
+def write_run(
+    root: Path, name: str = "driver", *, missing: bool = False, manifest: bool = True, suite: int | None = 1
+) -> Path:
+    """A run of one scenario a family; the suite has `suite` of them a family, None: the manifest does not say."""
     folder = root / name
     planned = {family: [f"{family}_01"] for family in FAMILIES}
     if manifest:
@@ -49,7 +56,8 @@ def write_run(root: Path, name: str = "driver", *, missing: bool = False, manife
             "evaluator": EVALUATOR, "suite_hash": "5f0c", "suite": "open", "agent": "follower", "agent_options": {},
             "environment": {"backend": "sumo", "prompt_file": None}, "seed": 3,
         }  # fmt: skip
-        open_manifest(folder, name, settings, planned, 1, ["drivehierarchy", "r4", "run"])
+        whole = suite and {family: [f"{family}_{n:02}" for n in range(1, suite + 1)] for family in FAMILIES}
+        open_manifest(folder, name, settings, planned, 1, ["drivehierarchy", "r4", "run"], whole)
     for number, family in enumerate(FAMILIES[:-1] if missing else FAMILIES):
         place = folder / family / f"{family}_01"
         place.mkdir(parents=True)
@@ -77,6 +85,60 @@ class TestClosedLoop:
         assert found.r4() == pytest.approx((9.0 + 9 * 90.0) / 10)
         assert len(found.files) == 11
         assert found.versions["eclipse-sumo"]
+
+    def test_a_part_of_a_suite_is_told_from_the_whole(self, tmp_path: Path) -> None:
+        whole, part, older = (
+            read_place(write_run(tmp_path, name, suite=size))[0].closed_loop
+            for name, size in (("whole", 1), ("part", 2), ("older", None))
+        )
+        assert (whole.whole, part.whole, older.whole) == (True, False, False)
+        assert part.uncovered == tuple(f"{family}_02" for family in FAMILIES)
+        assert (part.repeats, older.uncovered) == (1, None)
+
+    def test_a_run_that_is_not_planned_is_refused(self, tmp_path: Path) -> None:
+        folder = write_run(tmp_path)
+        place = folder / FAMILIES[0] / "another"
+        place.mkdir()
+        record = scene_score("another", FAMILIES[0], 100.0)
+        record["extra"]["evaluator"] = EVALUATOR
+        (place / "scene_score.json").write_text(json.dumps(record), encoding="utf-8")
+        with pytest.raises(ResultsError, match=r"scene_score.json: .*another \(repeat 0\) is not among .*; delete it"):
+            read_place(folder)
+
+    def test_a_result_of_another_suite_is_refused(self, tmp_path: Path) -> None:
+        folder = write_run(tmp_path)
+        path = folder / FAMILIES[0] / f"{FAMILIES[0]}_01" / "scene_score.json"
+        record = json.loads(path.read_text(encoding="utf-8"))
+        record["extra"]["suite_hash"] = "other"
+        path.write_text(json.dumps(record), encoding="utf-8")
+        with pytest.raises(ResultsError, match=r"extra.suite_hash: found other, manifest.json says 5f0c; repeat"):
+            read_place(folder)
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"planned": {}}, r"is not among the runs that manifest.json plans"),
+            ({"planned": {}, "delete": True}, r"planned: .*greater than or equal to 1, found 0; make it again"),
+            ({"repeats": 0}, "repeats: .*greater than or equal to 1"),
+            (
+                {"suite_scenarios": {"g": ["a"]}},
+                "scenario '01_.*' is not among the 1 of suite_scenarios; make it again",
+            ),
+            ({"settings": {"environment": 3}}, "not the scores of a model"),
+            ({"settings": {"suite": ["open"]}}, "suite: .*valid string"),
+        ],
+    )
+    def test_a_manifest_that_contradicts_its_results_is_refused(
+        self, tmp_path: Path, changes: dict, message: str
+    ) -> None:
+        folder = write_run(tmp_path)
+        path = folder / "manifest.json"
+        if changes.pop("delete", False):
+            for family in FAMILIES:
+                shutil.rmtree(folder / family)
+        path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | changes), encoding="utf-8")
+        with pytest.raises(DriveHierarchyError, match=rf"(manifest|scene_score)\.json: .*{message}"):
+            read_place(folder)
 
     def test_a_missing_run_is_named(self, tmp_path: Path) -> None:
         (found,) = read_place(write_run(tmp_path, missing=True))
@@ -135,6 +197,35 @@ class TestScoreFiles:
         assert found.open_loop("official").tasks["r3_1"].low is None
         assert "no items" in found.notes[0]
 
+    def test_a_task_twice_in_one_file_is_refused(self, tmp_path: Path) -> None:
+        path = tmp_path / "final_score.json"
+        rows = [{"source_file": "R3_1_Outcome_Prediction_pred.jsonl", "n": 1, "mean": mean} for mean in (1, 2)]
+        path.write_text(json.dumps({"per_file": rows}), encoding="utf-8")
+        with pytest.raises(ResultsError, match=r"per_file\[1\].source_file: .*r3_1 is there already; make it again"):
+            read_place(path)
+
+    @pytest.mark.parametrize(
+        ("field", "value", "message"),
+        [
+            ("score", 99.5, r"score is 99.5, but route [\d.]+ x safety"),
+            ("score", float("nan"), "episodes.0.score: .*finite number, found nan"),
+            ("safety", 1.5, "episodes.0.safety: .*less than or equal to 1, found 1.5"),
+            ("repeat", 1, "repeat 1, is there more than once"),
+            ("planned", 0, "planned: .*greater than or equal to 1, found 0"),
+            ("planned", 12, "planned is 12, but 40 episodes are listed"),
+        ],
+    )
+    @pytest.mark.parametrize("command", ["report", "leaderboard"])
+    def test_contradictory_r4_ends_in_one_sentence(
+        self, tmp_path: Path, command: str, field: str, value: float, message: str
+    ) -> None:
+        record = model("m", 1).model_dump(mode="json")
+        run = record["closed_loop"]
+        (run if field == "planned" else run["episodes"][0])[field] = value
+        path = tmp_path / "m.json"
+        path.write_text(json.dumps(record), encoding="utf-8")
+        refused(command, path, rf"m\.json: closed_loop.*{message}.*; make it again with the command that wrote it")
+
     def test_an_unknown_question_file_is_refused(self, tmp_path: Path) -> None:
         path = tmp_path / "final_score.json"
         path.write_text(json.dumps({"per_file": [{"source_file": "R9_Nothing", "n": 1, "mean": 1}]}), encoding="utf-8")
@@ -149,6 +240,13 @@ class TestScoreFiles:
             ("{}", "none of the known kinds"),
             ('{"model": "m", "tasks": {"r1_1_a": {"task": "r1_1_a", "n": 1, "rules": {}}}}', "tasks.r1_1_a.rules"),
             ('{"drivehierarchy": {}}', "not the scores of a model"),
+            ('{"drivehierarchy": []}', "not the scores of a model"),
+            ('{"per_file": 3}', "not the scores of a model"),
+            ('{"per_file": [{"source_file": 3, "n": 1, "mean": 1}]}', "not the scores of a model"),
+            ('{"results": [], "n-samples": 1}', "not the scores of a model"),
+            ('{"model": "m", "tasks": {}, "kind": "published"}', "kind: only measured .*found 'published'"),
+            ('{"model": "", "tasks": {}}', "model: .*found ''; make it again"),
+            ("[" * 100_000, "cannot be read as JSON"),
         ],
     )
     def test_other_files_are_refused_naming_the_place(self, tmp_path: Path, content: str, message: str) -> None:
@@ -189,12 +287,83 @@ class TestLmEval:
         assert scored.rules["flexible"].stderr is None
         assert found.tasks["r3_1"].rules["official"].score == 45.0
         assert found.tasks["r3_1"].partial
-        assert found.protocol["limit"] == 20
+        assert found.protocol["limit"] == MIXED
+
+    def test_a_limit_for_all_tasks_is_the_protocol_s_and_an_unused_file_does_not_count(self, tmp_path: Path) -> None:
+        self.summary(tmp_path / "results_2026-01-01T00-00-00.json", {"r1_1_a": 60.0}, limit=20)
+        self.summary(tmp_path / "results_2026-01-02T00-00-00.json", {"r1_1_a": 61.0})
+        (found,) = read_place(tmp_path)
+        assert found.protocol["limit"] is None
+        assert [Path(file.path).name for file in found.files] == ["results_2026-01-02T00-00-00.json"]
+
+    def test_summaries_of_two_models_in_one_folder_are_refused(self, tmp_path: Path) -> None:
+        self.summary(tmp_path / "results_2026-01-01T00-00-00.json", {"r1_1_a": 60.0})
+        path = tmp_path / "results_2026-01-02T00-00-00.json"
+        self.summary(path, {"r3_1": 45.0})
+        path.write_text(path.read_text(encoding="utf-8").replace('"vlm"', '"other"'), encoding="utf-8")
+        with pytest.raises(
+            ResultsError, match=r"02T00-00-00.json: model_name: found 'other', .*01T00.* is of 'vlm'; put"
+        ):
+            read_place(tmp_path)
 
     def test_a_run_of_other_tasks_is_refused(self, tmp_path: Path) -> None:
         self.summary(tmp_path / "results_2026-01-01T00-00-00.json", {})
         with pytest.raises(ResultsError, match="no result of a DriveHierarchy task"):
             read_place(tmp_path)
+
+
+def refused(command: str, path: Path, message: str) -> None:
+    out = path.parent / "out"
+    found = CliRunner().invoke(app, [command, str(path), "--out", str(out)], env={"COLUMNS": "400"})
+    assert found.exit_code == 2, found.output
+    assert isinstance(found.exception, SystemExit)
+    assert re.search(rf"^error: .*{message}", found.output, flags=re.MULTILINE), found.output
+    assert len(found.output.strip().splitlines()) == 1
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("command", ["report", "leaderboard"])
+class TestDamaged:
+    @pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.9, 0.999])
+    @pytest.mark.parametrize("kind", ["record", "final_score", "results", "manifest"])
+    def test_a_file_that_was_cut_ends_in_one_sentence(
+        self, tmp_path: Path, command: str, kind: str, share: float
+    ) -> None:
+        place = tmp_path / "place"
+        place.mkdir()
+        if kind == "manifest":
+            path = write_run(place) / "manifest.json"
+        elif kind == "results":
+            path = place / "results_2026-01-01T00-00-00.json"
+            TestLmEval.summary(path, {"r1_1_a": 60.0})
+        else:
+            path = place / "final_score.json"
+            whole = model("m", 1).model_dump(mode="json")
+            content = {"drivehierarchy": {"result": whole}} if kind == "final_score" else whole
+            path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        text = path.read_bytes()
+        path.write_bytes(text[: min(int(share * len(text)), len(text) - 2)])
+        refused(command, place, re.escape(path.name) + ": .*; (make it again|delete the folder)")
+
+    def test_an_empty_folder_ends_in_one_sentence(self, tmp_path: Path, command: str) -> None:
+        place = tmp_path / "place"
+        place.mkdir()
+        refused(command, place, "no results below it; expected")
+
+    def test_several_runs_of_one_model_are_named(self, tmp_path: Path, command: str) -> None:
+        for run in ("first", "second"):
+            path = tmp_path / "place" / run / "final_score.json"
+            path.parent.mkdir(parents=True)
+            whole = model("m", 1).model_dump(mode="json")
+            path.write_text(json.dumps({"drivehierarchy": {"result": whole}}), encoding="utf-8")
+        where = r"\(\S+first/final_score.json, \S+second/final_score.json\)"
+        refused(command, tmp_path / "place", rf"r1_1_a is in two of the inputs {where}; leave one out")
+
+    def test_r4_twice_is_named(self, tmp_path: Path, command: str) -> None:
+        for run in ("first", "second"):
+            write_run(tmp_path / "place" / run)
+        where = r"\(\S+first/driver/manifest.json, \S+second/driver/manifest.json\)"
+        refused(command, tmp_path / "place", rf"two inputs hold R4 results {where}; leave one out")
 
 
 class TestPlaces:

@@ -3,6 +3,7 @@ from pydantic import ValidationError
 
 from lm_eval_drivehierarchy.comparability import protocol_differences, refuse, warnings
 from lm_eval_drivehierarchy.results import (
+    MIXED,
     ClosedLoopResult,
     Episode,
     ItemScore,
@@ -53,13 +54,98 @@ def test_scores_that_are_none_are_refused(bad: float) -> None:
         ItemScore(id="i", scene=None, scores={"official": bad})
 
 
-def test_an_episode_twice_is_refused() -> None:
-    episode = Episode(
-        family="01_pedestrian_encounter", scenario="a", repeat=0, score=1, route=1, safety=1, efficiency=1,
-        termination="scenario_timeout", events=(),
-    )  # fmt: skip
-    with pytest.raises(ValidationError, match="'a', repeat 0, is there more than once"):
-        ClosedLoopResult(suite="open", suite_hash="x", evaluator="1", planned=2, episodes=(episode, episode))
+EPISODE = {
+    "family": "01_pedestrian_encounter", "scenario": "a", "repeat": 0, "score": 45.0, "route": 50.0, "safety": 1.0,
+    "efficiency": 0.9, "termination": "scenario_timeout", "events": ["scenario_timeout"],
+}  # fmt: skip
+OTHER = EPISODE | {"scenario": "b"}
+RUN = {
+    "suite": "open", "suite_hash": "x", "evaluator": "1", "suite_scenarios": ["a", "b"], "repeats": 1, "planned": 2,
+    "episodes": [EPISODE, OTHER],
+}  # fmt: skip
+
+
+def test_a_consistent_run_is_whole_and_a_part_names_the_rest() -> None:
+    run = ClosedLoopResult.model_validate(RUN)
+    assert (run.whole, run.uncovered, run.partial) == (True, (), False)
+    part = ClosedLoopResult.model_validate(RUN | {"planned": 1, "episodes": [OTHER]})
+    assert (part.whole, part.uncovered, part.partial) == (False, ("a",), False)
+    unknown = ClosedLoopResult.model_validate(RUN | {"suite_scenarios": None})
+    assert (unknown.whole, unknown.uncovered) == (False, None)
+    lost = RUN | {"episodes": [EPISODE], "missing": ["01_pedestrian_encounter/b (repeat 0)"]}
+    assert not ClosedLoopResult.model_validate(lost).whole
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"score": 50.0}, r"a \(repeat 0\): score is 50, but route 50 x safety 1 x efficiency 0.9 is 45"),
+        ({"score": 45.001}, "score is 45.001, but route 50"),
+        ({"safety": 0.2}, "score is 45, but route 50 x safety 0.2"),
+        ({"score": float("nan")}, "finite number"),
+        ({"score": -1.0}, "greater than or equal to 0"),
+        ({"score": 101.0, "route": 100.0, "efficiency": 1.0}, "less than or equal to 100"),
+        ({"route": float("inf")}, "finite number"),
+        ({"safety": 1.5}, "less than or equal to 1"),
+        ({"efficiency": -0.1}, "greater than or equal to 0"),
+        ({"repeat": -1}, "greater than or equal to 0"),
+        ({"decisions": -1}, "greater than or equal to 0"),
+        ({"faults": -1}, "greater than or equal to 0"),
+        ({"termination": "system_error"}, "termination is 'system_error', a void run"),
+        ({"termination": "manual_interrupt"}, "termination is 'manual_interrupt', a void run"),
+    ],
+)
+def test_an_episode_that_contradicts_itself_is_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        ClosedLoopResult.model_validate(RUN | {"episodes": [EPISODE | changes, OTHER]})
+
+
+def test_rounding_of_the_columns_is_no_contradiction() -> None:
+    route, safety, efficiency = 99.1234565, 0.9876545, 0.8765435
+    score = round(round(route, 6) * round(safety * efficiency, 6), 6)
+    Episode.model_validate(EPISODE | {"route": route, "safety": safety, "efficiency": efficiency, "score": score})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"episodes": [EPISODE, EPISODE]}, "'a', repeat 0, is there more than once"),
+        ({"episodes": [EPISODE, EPISODE | {"family": "02_other"}]}, "'a', repeat 0, is there more than once"),
+        ({"planned": 1}, "planned is 1, but 2 episodes are listed"),
+        ({"planned": 0, "episodes": []}, "greater than or equal to 1"),
+        ({"planned": -3}, "greater than or equal to 1"),
+        ({"planned": 3}, "planned is 3, but 2 episodes and 0 missing runs are listed"),
+        ({"planned": 2.5}, "valid integer"),
+        ({"missing": ["b"]}, "planned is 2, but 2 episodes and 1 missing runs are listed"),
+        ({"repeats": 0}, "greater than or equal to 1"),
+        ({"episodes": [EPISODE, EPISODE | {"repeat": 1}]}, r"repeats is 1, but .*a \(repeat 1\) is listed"),
+        ({"suite_scenarios": ["a", "c"]}, "scenario 'b' is not among the 2 of suite_scenarios"),
+        ({"suite_scenarios": ["a", "b", "a"]}, "suite_scenarios: 'a' is there more than once"),
+        ({"planned": 3, "missing": ["a"]}, "planned is 3, but 2 scenarios x 1 repeats are 2 runs"),
+        ({"void": {"infrastructure": -1}}, "greater than or equal to 0"),
+    ],
+)
+def test_a_run_that_contradicts_itself_is_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        ClosedLoopResult.model_validate(RUN | changes)
+
+
+@pytest.mark.parametrize("value", [None, "", " ", "None", "null", "unknown"])
+def test_a_name_that_is_none_is_unknown(value: str | None) -> None:
+    assert ModelResult(model="m", edition=value, edition_hash=value).edition is None
+    assert scored(version=value).version is None
+    assert ClosedLoopResult.model_validate(RUN | {"suite": value, "suite_hash": value}).suite_hash is None
+
+
+def test_a_name_is_one_printable_line() -> None:
+    assert ModelResult(model="a\nb\t\x1b[2Jc  d").model == "a b [2Jc d"
+    with pytest.raises(ValidationError, match="at least 1 character"):
+        ModelResult(model="\n")
+
+
+def test_published_totals_of_a_measured_model_are_refused() -> None:
+    with pytest.raises(ValidationError, match="kind is 'measured', but published totals are given"):
+        ModelResult(model="m", published={"open": 1.0, "families": {}, "r4": 99.0})
 
 
 def test_estimates_with_items_cluster_scenes_and_without_use_standard_errors() -> None:
@@ -122,7 +208,9 @@ class TestMerge:
         assert joined.absent == {}
 
     def test_the_same_task_or_r4_twice_is_refused(self) -> None:
-        with pytest.raises(ResultsError, match="r1_1_a is in two of the inputs"):
+        with pytest.raises(
+            ResultsError, match=r"r1_1_a is in two of the inputs \(runs/m/final_score.json, runs/m/final_score.json\)"
+        ):
             merge([model("m", 1), model("m", 2)])
         run = ModelResult(model="m", closed_loop=closed_loop(50, 1))
         with pytest.raises(ResultsError, match="two inputs hold R4"):
@@ -176,6 +264,35 @@ class TestComparability:
         assert "r1_4 has no score: no judge was given" in said
         assert "R4 is partial, 36 of 40 runs" in said
         assert "1 void R4 attempts (infrastructure)" in said
+
+    def test_what_is_not_known_is_said(self) -> None:
+        whole = model("a", 1)
+        bare = {task: result.model_copy(update={"version": None}) for task, result in whole.tasks.items()}
+        run = whole.closed_loop.model_copy(update={"suite": None, "suite_hash": None, "suite_scenarios": None})
+        nameless = {"edition": None, "edition_hash": None, "tasks": bare, "closed_loop": run}
+        said = "\n".join(warnings([whole.model_copy(update=nameless)]))
+        assert "a: the edition of the data and the hash of the edition are not known" in said
+        assert "a: the version of the scores is not known for any task" in said
+        assert "a: the R4 suite and the hash of the R4 suite are not known" in said
+        assert "a: the R4 run does not record which scenarios its suite has" in said
+        assert "not known" not in "\n".join(warnings([whole]))
+
+    def test_a_part_of_a_suite_and_other_items_are_said(self) -> None:
+        part = ClosedLoopResult.model_validate(RUN | {"planned": 1, "episodes": [OTHER]})
+        first, second = model("a", 1), model("b", 2, lost=3).model_copy(update={"closed_loop": part})
+        said = "\n".join(warnings([first, second]))
+        assert "b: R4 covers 1 of 2 scenarios of suite open (b); a is missing; its R4 score is not that" in said
+        assert "R4 scenarios differ (a: 20, 01-0, 01-1, 02-0 and 17 more; b: 1, b), 0 in common" in said
+        assert "R4 repeats differ (a: 2; b: 1)" in said
+        assert (
+            "a and b did not answer the same items of r1_1_a (50 and 47 of 50 items), r1_1_b (50 and 47 of 50 items), "
+            "r1_1_c (50 and 47 of 50 items) and 11 more: 658 items in common, 42 only of a, 0 only of b"
+        ) in said
+        assert "did not answer" not in "\n".join(warnings([first, model("c", 3)]))
+
+    def test_settings_that_differ_between_tasks_are_said(self) -> None:
+        mixed = model("a", 1).model_copy(update={"protocol": {"limit": MIXED}})
+        assert "a: setting limit differs between tasks" in warnings([mixed])
 
     def test_summaries_and_sceneless_items_are_marked(self) -> None:
         bare = scored(items=(), rules={"official": RuleScore(score=51.5, stderr=2.0)})

@@ -32,6 +32,13 @@ ANALYSIS = analyse(MODELS)
 PAGE = report(ANALYSIS)
 
 
+def part_of_suite(given: ModelResult, scenarios: int) -> ModelResult:
+    run = given.closed_loop
+    kept = [e for e in run.episodes if e.scenario in run.scenarios[:scenarios]]
+    part = run.model_copy(update={"episodes": tuple(kept), "planned": len(kept)})
+    return given.model_copy(update={"closed_loop": part})
+
+
 def blocks(document: Document, kind: type) -> list:
     return [block for section in document.sections for block in section.blocks if isinstance(block, kind)]
 
@@ -64,6 +71,57 @@ class TestAnalysis:
         assert pair.results["R4"].difference.value == pytest.approx(MODELS[1].r4() - MODELS[0].r4())
         assert pair.results["R4"].difference.clusters == 20
 
+    def test_a_part_of_a_suite_is_marked_and_compared_on_common_scenarios(self) -> None:
+        part = part_of_suite(MODELS[1], 3)
+        found = analyse([MODELS[0], part])
+        assert any(line.startswith("beta-7B: R4 covers 3 of 20 scenarios of suite open") for line in found.warnings)
+        (pair,) = found.pairs
+        assert (pair.scenarios, pair.scenarios_left_out) == (3, 17)
+        driven = set(part.closed_loop.scenarios)
+        mine, theirs = (
+            {n: np.mean([e.score for e in m.closed_loop.episodes if e.scenario == n]) for n in driven}
+            for m in (MODELS[0], part)
+        )
+        by_family = [[theirs[n] - mine[n] for n in driven if n.startswith(family)] for family in ("01", "02")]
+        assert pair.results["R4"].difference.value == pytest.approx(np.mean([np.mean(d) for d in by_family]))
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"settings": {"backend": "sumo", "seed": 1}},
+            {"settings": {"backend": "sumo", "seed": 0, "profile": "strict"}},
+            {"settings": {}},
+            {"suite_hash": None},
+            {"repeats": None},
+        ],
+    )
+    def test_r4_runs_that_were_not_one_test_are_not_compared(self, change: dict[str, object]) -> None:
+        run = MODELS[1].closed_loop.model_copy(update=change)
+        (pair,) = analyse([MODELS[0], MODELS[1].model_copy(update={"closed_loop": run})]).pairs
+        assert "R4" not in pair.results
+        assert "r3_1" in pair.results
+        assert (pair.scenarios, pair.scenarios_left_out) == (0, 20)
+
+    def test_what_the_driver_sees_does_not_make_another_test(self) -> None:
+        own = {"observation": "state", "agent": "expert", "agent_sources": "1", "agent_options": {"gap": 2}}
+        run = MODELS[1].closed_loop.model_copy(update={"settings": MODELS[1].closed_loop.settings | own})
+        (pair,) = analyse([MODELS[0], MODELS[1].model_copy(update={"closed_loop": run})]).pairs
+        assert "R4" in pair.results
+
+    def test_only_whole_runs_of_one_test_enter_a_correlation(self) -> None:
+        pool = [model(f"m{n}", n, level=30 + 10 * n, driving=40 + 10 * n) for n in range(4)]
+        assert analyse(pool, paper=False).correlations.open_closed.n == 4
+        assert analyse([*pool[:3], part_of_suite(pool[3], 3)], paper=False).correlations.open_closed.n == 3
+        run = pool[3].closed_loop.model_copy(update={"settings": {"backend": "sumo", "seed": 1}})
+        reseeded = pool[3].model_copy(update={"closed_loop": run})
+        assert analyse([*pool[:3], reseeded], paper=False).correlations.open_closed.n == 0
+
+    def test_r4_on_the_paper_s_suite_and_simulator_joins_its_models(self) -> None:
+        mine = model("mine", 1, edition="release")
+        like = {"suite": "release", "settings": {"backend": "carla", "seed": 0}}
+        found = analyse([mine.model_copy(update={"closed_loop": mine.closed_loop.model_copy(update=like)})])
+        assert found.correlations.ranks["R1", "R4"].n == 16
+
     def test_deficits_on_another_edition_ignore_the_paper(self) -> None:
         assert {best.model for best in ANALYSIS.best.values()} <= {m.model for m in MODELS}
         assert analyse(MODELS[:1]).models[0].deficits == {}
@@ -76,7 +134,8 @@ class TestAnalysis:
         place = mine.place
         assert len(place.above) + len(place.tied) + len(place.below) == 15
         assert found.correlations.pool[-1] == "mine"
-        assert found.correlations.ranks["R1", "R4"].n == 16
+        assert found.correlations.ranks["R1", "R3"].n == 16
+        assert found.correlations.ranks["R1", "R4"].n == 15  # another suite than the paper's
 
     def test_beside_the_paper_deficits_and_correlations_use_its_rule(self) -> None:
         mine = model("mine", 1, edition="release")
