@@ -93,7 +93,7 @@ def radar(profiles: Sequence[Profile], axes: Mapping[str, str], band: Band | Non
             lw=1.8,
             marker=MARKERS[index],
             ms=5,
-            label=profile.name,
+            label=_literal(profile.name),
             clip_on=False,
         )
     plot.set_ylim(0, 100)
@@ -160,7 +160,7 @@ def bars(profiles: Sequence[Profile], axes: Mapping[str, str], band: Band | None
     _quiet(plot, "x")
     if len(profiles) > 1 or band is not None:
         swatches = [
-            Patch(facecolor=COLOURS[i], hatch=HATCHES[i], edgecolor="white", label=p.name)
+            Patch(facecolor=COLOURS[i], hatch=HATCHES[i], edgecolor="white", label=_literal(p.name))
             for i, p in enumerate(profiles)
         ]
         if band is not None:
@@ -256,7 +256,7 @@ def _label(plot: Axes, points: Sequence[Point], whiskers: Sequence[tuple[Sequenc
         taken.append((left - 2, bottom - 2, right + 2, top + 2))
     for point, (x, y) in sorted(zip(points, marks, strict=True), key=lambda entry: entry[0].reference):
         text = plot.annotate(
-            point.name,
+            _literal(point.name),
             (point.open.value or 0, point.closed.value or 0),
             fontsize=7.5 if point.reference else 9,
             color="#555555" if point.reference else "black",
@@ -294,6 +294,11 @@ def _quiet(plot: Axes, grid: str) -> None:
     for side in ("left", "bottom"):
         plot.spines[side].set_color("#999999")
     plot.tick_params(color="#999999", labelsize=9)
+
+
+def _literal(name: str) -> str:
+    """A name as a label: no formula between dollar signs, and not left out of the legend for an underscore in front."""
+    return (" " if name.startswith("_") else "") + name.replace("$", r"\$")
 
 
 def _value(profile: Profile, name: str) -> float:

@@ -43,6 +43,7 @@ def _cell(cell: Cell) -> str:
 
 def _escape(text: str) -> str:
     """Backslashes before what Markdown or HTML would read as markup."""
-    for character in "\\`*_|<>":
+    for character in "\\`*_|<>$":
         text = text.replace(character, "\\" + character)
+    text = text.replace("](", "]\\(")  # no link
     return " ".join(text.split())

@@ -331,6 +331,29 @@ class TestWriters:
         assert "&lt;b&gt;m|x_y*&lt;/b&gt;" in html(document)
         assert r"\<b\>m\|x\_y\*\</b\>" in markdown(document)
 
+    def test_a_name_full_of_markup_is_shown_everywhere_and_changes_nothing(self, tmp_path: Path) -> None:
+        name = "_<script>alert(1)</script>|x\n$\\frac$ **b** [l](http://e) ![i](http://e/p.png) \x1b[2J"
+        paths = []
+        for number, given in enumerate((model("x", 1).model_dump(mode="json") | {"model": name}, model("ok", 2))):
+            paths.append(tmp_path / f"{number}.json")
+            text = given.model_dump_json() if isinstance(given, ModelResult) else json.dumps(given)
+            paths[-1].write_text(text, encoding="utf-8")
+        out, board = tmp_path / "out", tmp_path / "board.html"
+        for command, where in (("report", out), ("leaderboard", board)):
+            found = CliRunner().invoke(app, [command, *map(str, paths), "--out", str(where)], env={"COLUMNS": "300"})
+            assert found.exit_code == 0, found.output
+            assert "\x1b[2J" not in found.output
+        shown = "_<script>alert(1)</script>|x $\\frac$ **b** [l](http://e) ![i](http://e/p.png) [2J"
+        for page in (out / "report.html", board):
+            text = page.read_text(encoding="utf-8")
+            assert "<script>alert" not in text
+            assert shown in re.sub(r"<[^>]*>", "", text).replace("&lt;", "<").replace("&gt;", ">")
+        text = (out / "report.md").read_text(encoding="utf-8")
+        assert (
+            r"\_\<script\>alert(1)\</script\>\|x \$\\frac\$ \*\*b\*\* [l]\(http://e) ![i]\(http://e/p.png) [2J" in text
+        )
+        assert {target.partition("/")[0] for target in re.findall(r"(?<!\\)\]\((.*?)\)", text)} == {"figures"}
+
     def test_html_cells_carry_numbers_to_sort_by(self) -> None:
         cells = re.findall(r'data-sort="([^"]*)"', html(PAGE))
         assert len(cells) > 300
