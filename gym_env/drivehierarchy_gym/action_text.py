@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Literal
 
 from drivehierarchy_gym.bridge import MAX_TARGET_SPEED, clamp
-from drivehierarchy_gym.reasoning import strip_reasoning
+from drivehierarchy_gym.reasoning import final_reply
 
 ParseRule = Literal["official", "flexible"]
 PARSE_RULES: tuple[ParseRule, ...] = ("official", "flexible")
@@ -159,7 +159,7 @@ def _parse_official(text: str) -> ParsedAction:
 
 
 def _parse_flexible(text: str) -> ParsedAction:
-    answer = strip_reasoning(text)
+    answer = final_reply(text)
     if answer is None:
         return UNPARSEABLE
     answer = _plain_characters(answer)
@@ -241,7 +241,7 @@ def parse_keys(text: str) -> ParsedKeys:
         return ParsedKeys(requested[1], requested[2], "ok")
     direction: str | None = None
     speed: str | None = None
-    for found in _KEYS.finditer(strip_reasoning(text) or ""):
+    for found in _KEYS.finditer(final_reply(text) or ""):
         direction = found["direction"] or direction
         speed = found["speed"] or speed
     if direction is None and speed is None:

@@ -1,4 +1,4 @@
-"""Taking the reasoning out of a model's reply: what is between the tags is not the answer."""
+"""From a model's raw reply to its answer: without reasoning, and without the tokens of its chat template."""
 
 from __future__ import annotations
 
@@ -56,3 +56,34 @@ def strip_reasoning(text: str) -> str | None:
         return None
     kept.append(text[position:])
     return "".join(kept)
+
+
+_TEMPLATE_TOKEN = (
+    r"<\|(?!(?:begin_of_(?:box|solution|answer)|box_start|object_ref_start|quad_start)\|>)/?[a-z0-9_-]{1,40}\|>"
+    r"|<｜[^<>｜\n]{1,40}｜>"
+    r"|</?s>|<(?:bos|eos|pad|unk|start_of_turn|end_of_turn|end_of_utterance)>|\[/INST\]|\[PAD\]"
+)
+_BEGINNING = re.compile(
+    rf"\s*(?:(?:{_TEMPLATE_TOKEN})\s*(?:(?:assistant|model)\b\s*:?\s*)?)+|\s*assistant\s*?[:\n]\s*", re.IGNORECASE
+)
+"""Template tokens and the name of the speaker, before anything is said."""
+_END_OF_TURN = re.compile(
+    r"<\|(?:im_end|im_start|eot_id|eom_id|eot|endoftext|end_of_text|end_of_turn(?:_token)?|endofturn|end|return|eos)\|>"
+    r"|<｜end▁of▁sentence｜>|</s>|<(?:eos|pad|end_of_turn|end_of_utterance)>|\[PAD\]",
+    re.IGNORECASE,
+)
+
+
+def final_reply(text: str) -> str | None:
+    """What the model answered: no reasoning blocks, no template tokens before it, nothing past the end of its turn.
+
+    None when a reasoning block never ends. Runs in linear time.
+    """
+    answer = strip_reasoning(text)
+    if answer is None:
+        return None
+    beginning = _BEGINNING.match(answer)
+    if beginning:
+        answer = answer[beginning.end() :]
+    end = _END_OF_TURN.search(answer)
+    return answer[: end.start()] if end else answer

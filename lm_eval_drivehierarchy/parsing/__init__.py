@@ -3,7 +3,9 @@
 `official` is the released evaluator, rule by rule (module `official`): what the paper's Table 1 was computed with.
 `flexible` is what a fair reader would take: reasoning and markup removed, the final declaration over earlier mentions,
 units and number formats understood. It never guesses and never sees the true answer: a hedge, a range, two answers, an
-echoed template or an option that does not exist is unparseable.
+echoed template or an option that does not exist is unparseable. So is a number with a tolerance ("12 ± 2 m", "12 m,
+plus or minus 2 m"): it says a range, where one number was asked for; "about 12 m" says 12. A space before exactly three
+digits groups thousands ("1 024"). Boxes are taken in the order asked for unless the reply announces another one.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from drivehierarchy_gym.action_text import parse_action
+from drivehierarchy_gym.reasoning import final_reply
 
 from ..official import official_value, round_half_up
 from . import json_values
@@ -32,7 +35,7 @@ from .parsed import (
     in_requested_format,
     render,
 )
-from .reply import declared_by_markup, final_reply, plain_text
+from .reply import declared_by_markup, plain_text
 from .yes_no import YES_NO_KEYS, read_yes_no
 
 __all__ = [

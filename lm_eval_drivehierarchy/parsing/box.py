@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from . import declarations, json_values
-from .declarations import ANSWER, ANSWER_LINE, CONCLUSION, CORRECTION
+from .declarations import ANSWER, ANSWER_LINE, CONCLUSION, RETRACTION
 from .numbers import read_number
 from .parsed import ordered_corners
 from .reply import without_questions
@@ -19,7 +19,7 @@ ImageSize = tuple[int, int]
 
 BOX_KEYS: Final = (
     "bbox", "bbox_2d", "bbox2d", "box", "box_2d", "bounding_box", "boundingbox", "bndbox", "coordinates", "coords",
-    "bounding_box_2d", "xyxy",
+    "bounding_box_2d", "xyxy", "bbox_xyxy", "box_xyxy",
 )  # fmt: skip
 _CORNERS: Final = (
     ("x1", "y1", "x2", "y2"),
@@ -29,6 +29,10 @@ _CORNERS: Final = (
     ("x0", "y0", "x1", "y1"),
     ("left", "top", "right", "bottom"),
 )
+_SIZED_KEYS: Final = ("xywh", "bbox_xywh", "box_xywh", "bbox_2d_xywh")
+_FORMAT_KEYS: Final = ("format", "bbox_format", "box_format", "coordinate_format")
+_FIRST_CORNER: Final = ("top_left", "topleft", "top_left_corner", "upper_left", "min")
+_SECOND_CORNER: Final = ("bottom_right", "bottomright", "bottom_right_corner", "lower_right", "max")
 _SIZED: Final = (("x", "y", "width", "height"), ("x", "y", "w", "h"), ("left", "top", "width", "height"))
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9][0-9.,'_]*|\.[0-9][0-9_]*)(?:e[-+]?[0-9]+)?", re.IGNORECASE)
@@ -36,16 +40,39 @@ _NAN = re.compile(r"(?<![a-z])(?:nan|inf|infinity|none|null)(?![a-z])", re.IGNOR
 _GROUP = re.compile(r"\[[^\[\]{}]*\]|\([^()\[\]{}]*\)")
 _PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
 _CORNER_NAME = re.compile(
-    r"(?<![a-z0-9_])[\"']?(?P<name>[xy][_ ]?(?:1|2|0|min|max)|[xywh]|left|top|right|bottom|width|height)[\"']? ?"
-    rf"(?:=|:|is) ?(?P<number>{_PLAIN})(?![0-9.]*[0-9a-z])",
+    r"(?<![a-z0-9_])[\"']?(?P<name>[xy][_ ]?(?:1|2|0|min|max)|[xywh]|left|top|right|bottom|width|"
+    r"height)[\"']?(?: edge)? ?"
+    rf"(?:=|:|is|at|(?<=edge )) ?(?P<number>{_PLAIN})(?![0-9.]*[0-9a-z])",
     re.IGNORECASE,
 )
 _PAIR = rf"\( ?({_PLAIN})(?: ?px)? ?[,;] ?({_PLAIN})(?: ?px)? ?\)"
-_BETWEEN_PAIRS = r" ?(?:[,;:→–—-]|->|to|and|and the)? ?(?:[a-z -]{1,40}(?:at|is|:|=)? ?)?"
+_BETWEEN_PAIRS = (
+    r" ?(?:[,;:→–—-]|->|to|and|and the)? ?(?:\n(?=[^\n]{0,20}(?:bottom|lower|right|max|end|second|x2)))?"
+    r"(?:[a-z -]{1,40}(?:at|is|:|=)? ?)?"
+)
 _TWO_PAIRS = re.compile(_PAIR + _BETWEEN_PAIRS + _PAIR, re.IGNORECASE)
 _TWO_SQUARES = re.compile((_PAIR + _BETWEEN_PAIRS + _PAIR).replace(r"\(", r"\[").replace(r"\)", r"\]"), re.IGNORECASE)
+_CORNER_AND_SIZE = re.compile(
+    rf"(?:top|upper)[ -]?left[^()\[\]\d]{{0,40}}{_PAIR}[^\d()\[\]]{{1,40}}?\bwidth[^\d()\[\]]{{0,20}}({_PLAIN})"
+    rf"[^\d()\[\]]{{1,40}}?\bheight[^\d()\[\]]{{0,20}}({_PLAIN})|"
+    rf"\bstarts? at {_PAIR}[^\d()\[\]]{{1,30}}?\bwidth[^\d()\[\]]{{0,20}}({_PLAIN})"
+    rf"[^\d()\[\]]{{1,40}}?\bheight[^\d()\[\]]{{0,20}}({_PLAIN})",
+    re.IGNORECASE,
+)
+"""The top left corner with a width and a height, in prose."""
+_TO = rf"({_PLAIN})(?: ?px)? ?(?:-|–|—|to|and) ?(?:[xy] ?= ?)?({_PLAIN})(?: ?px)?"
+_TWO_EXTENTS = re.compile(
+    rf"\bx(?:[ -](?:axis|range))? ?(?:=|:|(?:ranges |extends |spans )?(?:from|"
+    rf"between))? ?{_TO}[,;.]? ?(?:and )?(?:(?:in|along) )?"
+    rf"\by(?:[ -](?:axis|range))? ?(?:=|:|(?:ranges |extends |spans )?(?:from|between))? ?{_TO}(?![\d.]*\d)",
+    re.IGNORECASE,
+)
+"""Where the box extends to: "x from 264 to 525, y from 709 to 1469"."""
 _SQUARE, _ROUND = re.compile(r"\[[^\[\]]*\]"), re.compile(_PAIR, re.IGNORECASE)
 _ELLIPSIS = "..."
+
+
+_TAKEN_BACK = re.compile(rf"(?:{RETRACTION.pattern})|\bnot\b[^\n.]{{0,80}}?\bbut\b", re.IGNORECASE)
 
 
 def read_box(text: str, image_size: ImageSize | None) -> Box | None:
@@ -56,7 +83,7 @@ def read_box(text: str, image_size: ImageSize | None) -> Box | None:
     """
     text = without_questions(text)
     answers = declarations.spans(text, ANSWER, whole_line=True) + declarations.spans(text, ANSWER_LINE, whole_line=True)
-    corrections = declarations.spans(text, CORRECTION, whole_line=True)
+    corrections = declarations.spans(text, _TAKEN_BACK, whole_line=True)
     conclusions = declarations.spans(text, CONCLUSION, whole_line=True)
     for span in itertools.chain(declarations.last_first(answers, corrections), declarations.last_first(conclusions)):
         boxes = _boxes(text[span.start : span.end], image_size)
@@ -98,8 +125,13 @@ def _json_corners(value: Any, depth: int) -> Sequence[float] | str | None:
     for names in _CORNERS:
         if all(name in plain for name in names):
             return _finite([plain[name] for name in names])
-    if "top_left" in plain and "bottom_right" in plain:
-        return _json_corners([plain["top_left"], plain["bottom_right"]], depth + 1)
+    first = next((plain[name] for name in _FIRST_CORNER if name in plain), None)
+    second = next((plain[name] for name in _SECOND_CORNER if name in plain), None)
+    if first is not None and second is not None:
+        return _json_corners([_json_point(first), _json_point(second)], depth + 1)
+    for name in _SIZED_KEYS:
+        if isinstance(plain.get(name), list):
+            return _sized(_finite(plain[name])) if len(plain[name]) == 4 else None
     for names in _SIZED:
         if all(name in plain for name in names):
             return _sized(_finite([plain[name] for name in names]))
@@ -107,9 +139,17 @@ def _json_corners(value: Any, depth: int) -> Sequence[float] | str | None:
     if inner is json_values.MISSING or inner is value:
         return None
     corners = _json_corners(inner, depth + 1)
-    if plain.get("format") in ("xywh", "XYWH") and not isinstance(corners, str):
+    formats = [str(plain[name]).lower() for name in _FORMAT_KEYS if name in plain]
+    if "xywh" in formats and not isinstance(corners, str):
         return _sized(corners)
     return corners
+
+
+def _json_point(value: Any) -> Any:
+    """[x, y] of {"x": …, "y": …}; anything else as it is."""
+    if isinstance(value, Mapping) and {"x", "y"} <= value.keys():
+        return [value["x"], value["y"]]
+    return value
 
 
 def _finite(values: Iterable[Any]) -> list[float] | None:
@@ -141,15 +181,14 @@ def _boxes(text: str, image_size: ImageSize | None) -> list[Box] | None:
     boxes = [box for box in (read_json_box(value, image_size) for value in values) if box]
     if boxes:
         return boxes
-    rows_first, sized = _ROWS_FIRST.search(text), _WITH_SIZE.search(text)
-    quadruples = _quadruples(_ROWS_FIRST.sub(" ", _WITH_SIZE.sub(" ", text)), image_size)
+    announced = {layout for match in _LAYOUT.finditer(text) if (layout := _layout(match)) is not None}
+    if len(announced) > 1:
+        return None
+    quadruples = _quadruples(_LAYOUT.sub(_without_a_layout, text), image_size)
     if quadruples is None:
         return None
-    if rows_first:
-        quadruples = [[x1, y1, x2, y2] for y1, x1, y2, x2 in quadruples]
-    if sized:
-        quadruples = [corners for box in quadruples if (corners := _sized(box)) is not None]
-    return [ordered_corners(box) for box in quadruples]
+    laid_out = [_corners_of(box, *announced) for box in quadruples] if announced else quadruples
+    return [ordered_corners(box) for box in laid_out if box is not None]
 
 
 def _quadruples(text: str, image_size: ImageSize | None) -> list[list[float]] | None:
@@ -165,6 +204,10 @@ def _quadruples(text: str, image_size: ImageSize | None) -> list[list[float]] | 
     named = _named_corners(text)
     if named is not None:
         return [named]
+    for pattern in (_CORNER_AND_SIZE, _TWO_EXTENTS):
+        stated = [[float(number) for number in match.groups() if number] for match in pattern.finditer(text)]
+        if stated:
+            return [box for found in stated if (box := _stated(found, pattern is _CORNER_AND_SIZE)) is not None]
     if _ELLIPSIS in text or _NAN.search(text):
         return None
     loose = _loose(text, image_size)
@@ -173,7 +216,7 @@ def _quadruples(text: str, image_size: ImageSize | None) -> list[list[float]] | 
 
 def _packed(inside: str, image_size: ImageSize | None) -> list[float] | None:
     """Four numbers separated by commas, semicolons or spaces, and nothing else."""
-    inside = inside.strip()
+    inside = _ABOUT.sub("", inside).strip()
     percent = inside.count("%") == 4
     for separator in (r"[,;]\s+|;|\s+", r"\s*[,;]\s*|\s+"):
         parts = [part for part in re.split(separator, inside) if part]
@@ -209,20 +252,59 @@ def _named_corners(text: str) -> list[float] | None:
     return None
 
 
-_ROWS_FIRST = re.compile(
-    r"[\[(]? ?y(?:_?min|1) ?, ?x(?:_?min|1) ?, ?y(?:_?max|2) ?, ?x(?:_?max|2) ?[\])]?", re.IGNORECASE
+_AXIS = r"(?:c?[xy](?:[ _]?(?:min|max|[0-2]|c|center))?|center[ _][xy]|w(?:idth)?|h(?:eight)?|left|top|right|bottom)"
+_LAYOUT = re.compile(
+    rf"\b(?P<word>cxcywh|xywh)\b|[\[(]? ?(?P<names>\b{_AXIS}(?: ?, ?{_AXIS}){{3}}\b) ?[\])]?", re.IGNORECASE
 )
-"""Announces (y1, x1, y2, x2); anything else is read in the order that was asked for."""
-_WITH_SIZE = re.compile(
-    r"\bxywh\b|\[? ?\bx(?:1|min)? ?, ?y(?:1|min)? ?, ?w(?:idth)? ?, ?h(?:eight)?\b ?\]?", re.IGNORECASE
-)
-"""Announces (x, y, width, height)."""
+"""What announces the order of the four numbers of a box."""
+_WORDED_LAYOUTS: Final = {"xywh": ("x1", "y1", "w", "h"), "cxcywh": ("cx", "cy", "w", "h")}
+_SAME_AXIS: Final = {
+    "x": "x1", "xmin": "x1", "x0": "x1", "left": "x1", "y": "y1", "ymin": "y1", "y0": "y1", "top": "y1",
+    "xmax": "x2", "right": "x2", "ymax": "y2", "bottom": "y2", "width": "w", "height": "h",
+    "centerx": "cx", "xc": "cx", "xcenter": "cx", "cxcenter": "cx", "centery": "cy", "yc": "cy", "ycenter": "cy",
+}  # fmt: skip
+_ABOUT = re.compile(r"[~≈] ?(?=[-+.\d])")
+
+
+def _layout(match: re.Match[str]) -> tuple[str, ...] | None:
+    """The axes that four announced numbers mean, in their order; None for names that make no box."""
+    if match["word"]:
+        return _WORDED_LAYOUTS[match["word"].lower()]
+    names = [re.sub(r"[ _]", "", name).lower() for name in match["names"].split(",")]
+    if "x0" in names:
+        names = [{"x1": "x2", "y1": "y2"}.get(name, name) for name in names]
+    axes = tuple(_SAME_AXIS.get(name, name) for name in names)
+    known = ({"x1", "y1", "x2", "y2"}, {"x1", "y1", "w", "h"}, {"cx", "cy", "w", "h"})
+    return axes if set(axes) in known else None
+
+
+def _without_a_layout(match: re.Match[str]) -> str:
+    return match[0] if _layout(match) is None else " "
+
+
+def _corners_of(box: Sequence[float], axes: Sequence[str]) -> list[float] | None:
+    named = dict(zip(axes, box, strict=True))
+    if "x2" in named:
+        return [named["x1"], named["y1"], named["x2"], named["y2"]]
+    width, height = named["w"], named["h"]
+    left, top = (named["x1"], named["y1"]) if "x1" in named else (named["cx"] - width / 2, named["cy"] - height / 2)
+    return _sized([left, top, width, height])
+
+
+def _stated(numbers: Sequence[float], sized: bool) -> list[float] | None:
+    if sized:
+        return _sized(numbers)
+    left, right, top, bottom = numbers
+    return [left, top, right, bottom]
+
+
 _LOOSE_WORDS = re.compile(
-    r"\b(?:the|bounding|bounding_box|box|bbox|bbox_?2d|box_?2d|is|are|at|located|coordinates?|answer|final|pixels?|px|in|to|and|from|object|approximately|about|around)\b|"
+    r"\b(?:the|bounding|bounding_box|box|bbox|bbox_?2d|box_?2d|is|are|at|located|coordinates?|answer|final|"
+    r"pixels?|px|in|to|and|from|object|approximately|about|around)\b|"
     r"\bx ?[12]|\by ?[12]|\b[xy][_ ]?(?:min|max)",
     re.IGNORECASE,
 )
-_RANGE = re.compile(r"[0-9][-–—]|[0-9] [-–—] [0-9]")
+_RANGE = re.compile(r"[0-9][-–—]|[0-9] (?:[-–—]|to) [0-9]")
 _LOOSE_REST = re.compile(r"[\s,;:.\"'()<>\[\]{}/|→=–—-]*")
 
 

@@ -6,11 +6,11 @@ import bisect
 import collections
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from . import declarations
-from .declarations import CONCLUSION, CORRECTION, REFUSAL, Span
+from .declarations import CONCLUSION, REFUSAL, RETRACTION, Span
 from .reply import sentences, without_questions
 
 CHOICE_KEYS: Final = (
@@ -24,6 +24,18 @@ _SUBJECT = re.compile(
 )
 """What may stand before an option's words: "It's stopped", normalised."""
 _NOT_A_WORD = re.compile(r"[^a-z0-9]+")
+_AGREES = re.compile(
+    r"\b(?:that's|that is|you're|you are|quite|all) right(?= ?(?:[,.:;!]|$))|,? right\?(?=\W*$)|\balright\b",
+    re.IGNORECASE,
+)
+"""A "right" that is no direction."""
+_DIRECTION = r"(?:front|forward|ahead|rear|back|behind|left|right)"
+_DIRECTIONS_ONLY = re.compile(rf"{_DIRECTION}(?: {_DIRECTION})*")
+_TOWARDS = r"(?:slightly |a bit |somewhat )?(?:(?:to|in|on|towards?) )?(?:the )?"
+_JOINING = rf"(?:[- ]|,? and (?:also )?{_TOWARDS}|,? (?=slightly|a bit|somewhat|to|in|on|towards?){_TOWARDS})"
+_DIRECTION_BEFORE = re.compile(rf"\b{_DIRECTION}{_JOINING}$")
+_DIRECTION_AFTER = re.compile(rf"{_JOINING}{_DIRECTION}\b")
+"""Another direction joined to an option's: "behind and to the left" is not "left"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +62,15 @@ class Options:
         }
         return cls("".join(letter for letter, _ in pairs), told_apart)
 
+    def phrases(self) -> list[tuple[str, str]]:
+        """(letter, words) that name an option: all of it, and what it says behind an "it" when no other says that."""
+        said = [(letter, _IT.split(words)[-1]) for letter, words in self.words.items() if _IT.search(words)]
+        counts = collections.Counter(words for _, words in said)
+        return [*self.words.items(), *(entry for entry in said if counts[entry[1]] == 1 and " " in entry[1])]
+
+
+_IT = re.compile(r"(?:^|\s)it ")
+
 
 def normalised(text: str) -> str:
     """Words of an option or a reply, lower-cased, one space between them: "No Change (It …)." -> "no change it …"."""
@@ -68,10 +89,14 @@ _HEDGE: Final = "?"
 """Verdict on a passage that names two options, none of those there are, or none on purpose."""
 
 _ANSWER = re.compile(
-    r"(?:\b(?:(?:final|correct|right|best|most likely|most appropriate|predicted|chosen|selected) ){0,2}"
+    r"(?:\b(?<!each )(?<!every )(?<!other )(?:(?:final|correct|right|best|most likely|most appropriate|"
+    r"predicted|chosen|selected) ){0,2}"
     r"(?:answer|ans|(?:option|choice|letter)(?! [\"'(\[]?[A-Z]\b)|response|prediction|output|result|solution|"
     r"conclusion|selection)\b"
-    r"[^\n.:=?!→]{0,60}?(?:\b(?:is|would be|should be|must be|will be)\b|:|=+>?|→|-+>)"
+    r"(?:(?!\b(?:because|since|as)\b)[^\n.:=?!→]){0,60}?"
+    r"(?:\b(?:is|would be|should be|must be|will be)\b|:|=+>?|→|-+>)"
+    r"|(?<!or )\b(?:most likely|more likely|leaving|leaves)(?: only)?(?= (?:option |"
+    r"choice )?[\"'(\[]?(?-i:[A-Z])(?![\w']))"
     r"|\b(?:i|we)(?:'d| would| will|'ll)? (?:choose|select|pick|go with|answer|opt for)\b"
     r"|\b(?:choose|select|pick|answer with|go with|opt for)(?= (?:option |choice |letter )?[\"'(\[]?[A-Z]\b)"
     r"|\banswer(?= ?[(\[\"']?[A-Z](?![\w']))|答案(?: ?(?:是|为|:))?)",
@@ -80,48 +105,67 @@ _ANSWER = re.compile(
 _LETTER = re.compile(r"(?<![\w'])(?:[A-Za-z])(?![\w'])")
 _NOUN = r"(?:option|choice|answer|letter)"
 _ASSERTED = re.compile(
-    rf"(?:\b{_NOUN} |(?<![\w']))[\"'(\[]?(?P<letter>[A-Z])[\"')\].:]{{0,2}}(?: \([^()\n]{{0,80}}\)| [\w -]{{1,80}}?)? "
+    rf"(?<![Aa]lthough )(?<![Ww]hile )(?<![Tt]hough )(?:\b{_NOUN} |"
+    rf"(?<![\w']))[\"'(\[]?(?P<letter>(?!I [a-z])[A-Z])[\"')\].:]{{0,2}}(?: \([^()\n]{{0,80}}\)| [\w -]{{1,80}}?)? "
     r"(?:is|seems|looks|appears|would be|must be|should be) (?:to be )?"
-    r"(?:(?:clearly|most likely|likely|probably|therefore|thus|definitely) )?(?:the )?(?:(?:most|best) )?"
+    r"(?:(?:clearly|most likely|likely|probably|therefore|thus|definitely) )?(?:the )?(?:(?:more|most|best) )?"
     r"(?:correct|right|best|answer|accurate|appropriate|true|likely|valid|fit|match)\b",
 )
 _DENIED_AFTER = re.compile(
-    r"[\"')\].:]{0,2}(?: (?!because|since|so|but|which|while|as\b)[\w-]+){0,3}? ?"
+    r"[\"')\].:]{0,2}(?: (?!because|since|so|but|and|or|not|which|while|rather|instead|as\b)[\w-]+){0,3}? ?"
     r"(?:is|are|was|can be|can|would be|seems|looks|does|do|has been|isn't|aren't|doesn't|don't|can't|cannot)? ?"
     r"(?:also |clearly |definitely |both |all )?"
     r"(?:not|n't|wrong|incorrect|false|ruled out|eliminated|excluded|unlikely|invalid|impossible|out)\b",
     re.IGNORECASE,
 )
 _DENIED_BEFORE = re.compile(
-    r"(?:\bnot|n't|\brather than|\binstead of|\brule[sd]? out|\beliminat(?:e|es|ed|ing)|\bexclud(?:e|es|ed|ing)|"
+    r"(?:\bnot|n't|\bthan|\b(?:anything|everything|any option) (?:but|except)|\brather than|\binstead of|"
+    r"\brule[sd]? out|\beliminat(?:e|es|ed|ing)|\bexclud(?:e|es|ed|ing)|"
     rf"\bdismiss(?:ed)?|\bnor|\bneither|\bunlike)(?: be)?(?: {_NOUN})? ?[\"'(\[]?$",
     re.IGNORECASE,
 )
 _NEGATION = re.compile(
-    r"(?:\bnot|n't|\bnever|\bno longer|\bneither|\bnor|\bwithout|\brather than|\binstead of)(?: \w+){0,2} ?$", re.I
+    r"(?:\bnot|n't|\bnever|\bno longer|\bneither|\bnor|\bwithout|\brather than|"
+    r"\binstead of)(?: (?!but\b)\w+){0,2} ?$",
+    re.I,
 )
 _WORDS_BEFORE = re.compile(
     r"[.!?] $|(?:^|[\n:=>→(\[\"',;]|"
-    rf"\b(?:{_NOUN}|options|choices|is|be|pick|choose|select|with|for|so|therefore|thus|hence|it's|its|definitely|clearly|"
-    r"probably|likely|say|but|rather|and|or|nor|not|than|to|either|both|neither|between)) ?$",
+    rf"\b(?:{_NOUN}|options|choices|is|be|pick|choose|select|with|for|so|therefore|thus|hence|it's|its|"
+    rf"definitely|clearly|"
+    r"probably|likely|say|but|rather|and|or|nor|not|isn't|than|to|either|both|neither|between|actually|mean|"
+    r"sorry|wait|"
+    r"guess|no|only|leaving|leaves|except|out|eliminate|exclude|dismiss|certainly|surely|obviously)) ?$",
     re.I,
 )
 _NOUN_BEFORE = re.compile(rf"\b{_NOUN}s? ?[:=]? ?[\"'(\[]?$", re.I)
 _ARTICLE_FOLLOWS = re.compile(r" [a-z]")
-_VERB_FOLLOWS = re.compile(r" (?:is|was|and|or|because|since|as|are|seems|would|cannot|can|nor|but|if|with)\b")
-_ENDS = re.compile(r" ?(?:$|[\n,;:!()\]\"'—–/&|]|\.(?![A-Za-z]\b)|-(?!\w))")
-_TITLED = re.compile(rf"^[\"'(\[]*(?:{_NOUN} [\"'(\[]*)?([A-Za-z])(?![\w'])", re.I)
+_VERB_FOLLOWS = re.compile(
+    r" (?:is|was|and|or|because|since|as|are|seems|would|cannot|can|nor|but|if|with|not|than|rather|instead|over|"
+    r"(?:best |clearly |only )?(?:fits|matches|describes|applies|makes sense|remains)|fits)\b"
+)
+_ENDS = re.compile(r" ?(?:$|[\n,;:!?()\]\"'—–/&|]|\.(?![A-Za-z]\b)|-(?!\w))")
+_TITLED = re.compile(rf"^(?:[<{{](?=[A-Za-z][>}}]))?[\"'(\[]*(?:{_NOUN} [\"'(\[]*)?([A-Za-z])(?![\w'])", re.I)
 _JOINED = re.compile(
-    r"[\"')\].:]{0,2} ?(?:,|/|&|\||\bor\b|\band\b) ?(?:maybe |perhaps |possibly |also |even )?"
-    r"(?:option |choice )?[\"'(\[]?([A-Z])(?![\w'])"
+    r"[\"')\].:?]{0,2} ?(?:,|/|&|\+|\||\bor\b|\band\b) ?(?:maybe |perhaps |possibly |also |even )?"
+    r"(?:[Oo]ption |[Cc]hoice )?[\"'(\[]?([A-Z])(?![\w'])"
+)
+_JOINED_WITH_WORDS = re.compile(r"(?:/|\||&|\bor\b|\band\b) ?(?:[Oo]ption )?[\"'(\[]{0,2}([A-Z])[)\].:](?![A-Za-z]\b)")
+_NOT = re.compile(r"\b(?:not|neither|rather|instead|unlike)\b|n't\b", re.I)
+_ONLY_POSSIBLE = re.compile(
+    r"[\"')\].:]{0,2} (?:is|seems|looks|could be|may be|might be|can be) (?:also |both )?(?:possible|plausible|"
+    r"conceivable)\b"
 )
 _ENUMERATED = re.compile(r"(?:^|[,;.] )[\"'(\[]{0,3}([A-Z])[)\].:](?![A-Za-z]\b)", re.M)
+_LETTER_LINE = re.compile(r" ?[\"'(\[]?([A-Z])[\"')\].]{0,2} ?")
+_REST_OF_A_DENIAL = re.compile(r"[\"')\]]{0,2},? ?(?:or|nor|and)(?: option)? [\"'(\[]{0,2}")
+_IN_BRACKETS = re.compile(r",? ?[(\[]")
 _NONE_OF = re.compile(r"\b(?:none of|all of the above|no option|neither option|no correct)\b", re.I)
 
 
 def read_choice(text: str, options: Options) -> str | None:
     """Letter of the option that plain text settles on; None when it settles on none, or on one that does not exist."""
-    text = without_questions(text)
+    text = _AGREES.sub(" ", without_questions(text))
     verdict = _Reader(text, options).read()
     return None if verdict == _HEDGE else verdict
 
@@ -157,14 +201,14 @@ class _Reader:
 
     def _alone(self) -> str | None:
         """The reply is a letter, or an option's words, and nothing else."""
-        bare = self.text.strip(" \n.,:;!\"'()[]{}<>")
+        bare = self.text.strip(" \n.,:;!?#\"'()[]{}<>")
         if len(bare) == 1 and bare.isascii() and bare.isalpha():
             return self._existing(bare)
         return self._fitting(normalised(self.text))
 
     def _declared(self) -> str | None:
         answers = declarations.spans(self.text, _ANSWER, whole_line=True)
-        corrections = declarations.spans(self.text, CORRECTION)
+        corrections = declarations.spans(self.text, RETRACTION)
         for span in declarations.last_first(answers, corrections):
             verdict = self._head(span) if span in answers else None
             if verdict is None:
@@ -188,12 +232,19 @@ class _Reader:
         if self.enumerated or not self.text:
             return None
         end = self.text.find("\n")
-        return self._head(Span(0, 0, end if end >= 0 else len(self.text)))
+        verdict = self._head(Span(0, 0, end if end >= 0 else len(self.text)))
+        last = _LETTER_LINE.fullmatch(self.text, self.text.rfind("\n") + 1)
+        if verdict is not None and end >= 0 and last and last[1].upper() != verdict:
+            return _HEDGE
+        return verdict
 
     def _last_line(self) -> str | None:
         lines = declarations.lines(self.text)
-        if len(lines) < 2 or self.enumerated:
+        if len(lines) < 2:
             return None
+        if self.enumerated:  # only a letter that stands alone, below the options
+            alone = [line for line in lines if _LETTER_LINE.fullmatch(self.text, line.start, line.end)]
+            return self._head(lines[-1]) if alone == lines[-1:] else None
         return self._head(lines[-1])
 
     def _concluded(self) -> str | None:
@@ -245,12 +296,15 @@ class _Reader:
         titled = len(match[0].strip("\"'([")) > 1
         joined = _JOINED.match(rest)
         if joined and joined[1] != letter:
+            return None if _DENIED_AFTER.match(rest, joined.end()) else _HEDGE
+        with_words = _JOINED_WITH_WORDS.search(rest.split("\n", 1)[0], 0, 80)
+        if with_words and with_words[1] != letter.upper() and not _NOT.search(rest, 0, with_words.start()):
             return _HEDGE
-        if _DENIED_AFTER.match(rest):
+        if _DENIED_AFTER.match(rest) or _ONLY_POSSIBLE.match(rest):
             return None
         if not _ENDS.match(rest):
             predicate = _VERB_FOLLOWS.match(rest) is not None or self._words_follow(letter, rest)
-            if not (predicate or (titled and letter not in "aAI")) or (letter in "ai" and not titled):
+            if not (predicate or (titled and letter not in "aAI")) or (letter in "aiI" and not titled):
                 return None
         elif letter.islower() and letter != passage.strip(" \"'()[]{}.:\n") and not re.match(r"[)\].:]", rest):
             return None
@@ -280,15 +334,37 @@ class _Reader:
         affirmed = {mention.letter for mention in inside if not mention.denied}
         if _NONE_OF.search(self.text, span.start, span.end):
             return _HEDGE
-        if affirmed:
-            return self._existing(affirmed.pop()) if len(affirmed) == 1 else _HEDGE
         worded = self._between(self.worded, self.worded_starts, span)
+        if affirmed:
+            hedged = len(affirmed) > 1 or self._labelled_otherwise(inside, worded)
+            return _HEDGE if hedged else self._existing(affirmed.pop())
+        if any(self._joined_to_a_direction(mention) for mention in worded if not mention.denied):
+            return _HEDGE
         named = {mention.letter for mention in worded if not mention.denied}
         if named:
             return named.pop() if len(named) == 1 else _HEDGE
         if worded or span.end - span.start > _LONGEST_ENDING:
             return None
         return self._by_ending(normalised(self.text[span.start : span.end]))
+
+    def _labelled_otherwise(self, letters: list[_Mention], worded: list[_Mention]) -> bool:
+        """True for the words of one option with the letter of another one in brackets behind them: "parked (C)"."""
+        behind = {mention.start: mention.letter for mention in letters if not mention.denied}
+        return any(
+            (bracket := _IN_BRACKETS.match(self.text, mention.end)) is not None
+            and behind.get(bracket.end(), mention.letter) != mention.letter
+            for mention in worded
+            if not mention.denied
+        )
+
+    def _joined_to_a_direction(self, mention: _Mention) -> bool:
+        text = self.text
+        if not _DIRECTIONS_ONLY.fullmatch(normalised(text[mention.start : mention.end])):
+            return False
+        before = text[max(0, mention.start - 40) : mention.start].lower()
+        return bool(
+            _DIRECTION_BEFORE.search(before) or _DIRECTION_AFTER.match(text[mention.end : mention.end + 60].lower())
+        )
 
     @staticmethod
     def _between(mentions: list[_Mention], starts: list[int], span: Span) -> list[_Mention]:
@@ -318,15 +394,26 @@ class _Reader:
 
     def _mentions(self) -> list[_Mention]:
         """Letters that name an option: in brackets or quotes, after "option", or with a mark behind them."""
-        found = []
+        found: list[_Mention] = []
         for match in _LETTER.finditer(self.text):
             letter, start, end = match[0], match.start(), match.end()
             before, rest = self.text[max(0, start - 40) : start], self.text[end : end + 60]
             if not self._names_option(letter, before, rest):
                 continue
             denied = bool(_DENIED_BEFORE.search(before)) or bool(_DENIED_AFTER.match(rest))
+            if not denied and found and found[-1].denied and _DENIED_BEFORE.search(self._before(found[-1])):
+                denied = _REST_OF_A_DENIAL.fullmatch(self.text[found[-1].end : start][:40]) is not None
             found.append(_Mention(letter.upper(), start, end, denied))
+        for index in range(len(found) - 2, -1, -1):  # "A and C can be ruled out"
+            first, second = found[index], found[index + 1]
+            gap = self.text[first.end : second.start][:40]
+            denied_after = second.denied and _DENIED_AFTER.match(self.text[second.end : second.end + 60])
+            if denied_after and not first.denied and _REST_OF_A_DENIAL.fullmatch(gap):
+                found[index] = replace(first, denied=True)
         return found
+
+    def _before(self, mention: _Mention) -> str:
+        return self.text[max(0, mention.start - 40) : mention.start]
 
     def _names_option(self, letter: str, before: str, rest: str) -> bool:
         if before[-1:] in ("(", "[", '"', "'") and rest[:1] in (")", "]", '"', "'"):
@@ -343,16 +430,17 @@ class _Reader:
         """Where the words of an option stand, longer options first, so that "front" is not seen in "front left"."""
         if not self.options.words:
             return []
-        ordered = sorted(self.options.words.items(), key=lambda item: -len(item[1]))
-        patterns = [(letter, re.sub(r"\\? ", r"[^a-z0-9\\n]{1,3}", re.escape(words))) for letter, words in ordered]
+        ordered = sorted(self.options.phrases(), key=lambda item: -len(item[1]))
+        patterns = [
+            (f"{letter}{index}", re.sub(r"\\? ", r"[^a-z0-9\\n]{1,3}", re.escape(words)))
+            for index, (letter, words) in enumerate(ordered)
+        ]
         matcher = re.compile(
-            r"(?<![a-z0-9])(?:"
-            + "|".join(f"(?P<{letter}>{pattern})" for letter, pattern in patterns)
-            + r")(?![a-z0-9])"
+            r"(?<![a-z0-9])(?:" + "|".join(f"(?P<{name}>{pattern})" for name, pattern in patterns) + r")(?![a-z0-9])"
         )
         text = "".join(letter if len(letter) == 1 else " " for letter in map(str.lower, self.text))
         found = []
         for match in matcher.finditer(text):
             denied = _NEGATION.search(text[max(0, match.start() - 40) : match.start()]) is not None
-            found.append(_Mention(match.lastgroup or "", match.start(), match.end(), denied))
+            found.append(_Mention((match.lastgroup or "")[:1], match.start(), match.end(), denied))
         return found

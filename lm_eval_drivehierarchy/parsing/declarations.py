@@ -28,7 +28,8 @@ _ANSWER_NOUN: Final = (
 )
 
 ANSWER: Final = re.compile(
-    rf"(?:{_ANSWER_NOUN})[^\n.:=?!→]{{0,60}}?{_LEADS_TO}|\b(?:final )?answer(?= ?[-+.]?\d)|答案(?: ?(?:是|为|:))?",
+    rf"(?:{_ANSWER_NOUN})(?:(?!\b(?:because|since|as)\b)[^\n.:=?!→]){{0,60}}?{_LEADS_TO}|"
+    rf"\b(?:final )?answer(?= ?[-+.]?\d)|答案(?: ?(?:是|为|:))?",
     re.IGNORECASE,
 )
 """Words that announce the answer."""
@@ -39,10 +40,19 @@ ANSWER_LINE: Final = re.compile(r"^(?:a|ans) ?:", re.IGNORECASE | re.MULTILINE)
 CORRECTION: Final = re.compile(
     r"\b(?:actually|correction|wait|on second thought|re-?count(?:ing)?|re-?check(?:ing)?|scratch that|i mean|"
     r"or rather|sorry|i was wrong)\b|"
-    r"\b(?:thought|initially|at first|first glance|seem(?:s|ed)?|appear(?:s|ed)?|looks? like)\b[^.!?\n]{0,80}?\bbut\b",
+    r"\b(?:thought|initially|at first|first glance|seem(?:s|ed)?|appear(?:s|ed)?|"
+    r"looks? like)\b[^.!?\n]{0,80}?\bbut\b",
     re.IGNORECASE,
 )
 """Words that take back what was said before."""
+
+RETRACTION: Final = re.compile(
+    rf"(?:{CORRECTION.pattern})|"
+    r"(?:[.?!,;–—-]|^) ?no(?:pe)?\b[,.:;!–—-]{0,2} ?(?:it's |it is |rather |make (?:that|it) )?"
+    r"(?=[\"'(\[]{0,3}(?:option |choice |image )?[\"'(\[]{0,2}(?-i:[A-Z]\b|\d|\[))",
+    re.IGNORECASE,
+)
+"""The same where "no" is not an answer itself: "B? No, C.", "4... no, 3"."""
 
 CONCLUSION: Final = re.compile(
     r"\b(?:so|therefore|thus|hence|consequently|accordingly|in conclusion|to conclude|in summary|to summarize|"
@@ -52,7 +62,8 @@ CONCLUSION: Final = re.compile(
 """Words that draw a conclusion."""
 
 REFUSAL: Final = re.compile(
-    r"\b(?:unknown|n/a|nan|inf|infinity|null|undefined|undetermined|indeterminate|indeterminable|cannot|can't|can not|"
+    r"\b(?:unknown|n/a|nan|inf|infinity|null|undefined|undetermined|indeterminate|indeterminable|cannot|can't|"
+    r"can not|"
     r"unable|impossible|not (?:sure|certain|possible|visible|available|applicable|enough|clear|given|provided)|"
     r"insufficient|unclear|unsure|uncertain|depends|ambiguous)\b",
     re.IGNORECASE,

@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from drivehierarchy_gym.reasoning import final_reply
+
 from . import json_values
-from .reply import declared_by_markup, final_reply
+from .reply import declared_by_markup
 
 _DEEPEST: Final = 8
 """Wrappings that are taken off one after another; nobody means more."""
 
-_ANNOUNCEMENT = re.compile(r"(?:\**(?:the )?(?:final )?answer(?: is)?\** ?:\**\s*)+", re.IGNORECASE)
+_ANNOUNCEMENT = re.compile(
+    r"(?:#{1,6} ?\**(?:final )?answer\** ?:?\**\n\s*|\**(?:the )?(?:final )?(?:answer|response)(?: is)?\** ?:\**\s*)+",
+    re.IGNORECASE,
+)
 _LATER_ANNOUNCEMENT = re.compile(r"\n\**(?:the )?(?:final )?answer(?: is)?\** ?:\**\s*(?=\S)", re.IGNORECASE)
 _FENCED = re.compile(r"```[\w+-]*\n(.*)\n```", re.DOTALL)
-_WRAPPINGS: Final = ("***", "**", "`", '"', "“”")
+_WRAPPINGS: Final = ("***", "**", "`", '"', "'", "“”")
 
 
 def read_text(reply: str) -> str | None:

@@ -50,6 +50,8 @@ _LABELLED: Final = frozenset(
 )  # fmt: skip
 """Words after which a number is a name: "vehicle 3" is not three vehicles."""
 
+_LABELLED_TOGETHER: Final = frozenset(("images", "frames", "views", "cameras", "pictures", "photos", "steps", "ids"))
+
 _SMALL: Final = {
     word: value
     for value, word in enumerate(
@@ -100,7 +102,10 @@ _AFTER_A_PRONOUN: Final = frozenset(
 """Words before and after a "one" that is no number: "the one", "one of them", "one by one", "at one moment"."""
 
 _TOKEN = re.compile(
-    r"(?P<number>[-+]?\.?[0-9][0-9.,'_]*(?:e[-+]?[0-9]+)?)|(?P<word>[^\W\d_²³¹⁰-⁹]+(?:'[^\W\d_]+)*)|(?P<line>\n)|(?P<sign>[^\s])",
+    r"(?P<number>[-+]?(?<![\[(\d.,'_])(?<![\[(\d.,'_] )"
+    r"[1-9][0-9]{0,2}(?: [0-9]{3})+(?![0-9])(?! [-+]?[0-9])(?:\.[0-9]+)?"
+    r"|[-+]?\.?[0-9][0-9.,'_]*(?:e[-+]?[0-9]+)?)"
+    r"|(?P<word>[^\W\d_²³¹⁰-⁹]+(?:'[^\W\d_]+)*)|(?P<line>\n)|(?P<sign>[^\s])",
     re.IGNORECASE,
 )
 _PART_OF: Final = ("which", "whom", "them", "these", "those")
@@ -116,6 +121,7 @@ _GROUPED = r"[1-9][0-9]{0,2}"
 _SPELLINGS: Final = (
     (re.compile(rf"{_INTEGER}(?:\.[0-9]+)?|\.[0-9]+"), ""),
     (re.compile(rf"{_GROUPED}(?:,[0-9]{{3}})+(?:\.[0-9]+)?"), ","),
+    (re.compile(rf"{_GROUPED}(?: [0-9]{{3}})+(?:\.[0-9]+)?"), " "),
     (re.compile(rf"{_GROUPED}(?:'[0-9]{{3}})+(?:\.[0-9]+)?"), "'"),
     (re.compile(rf"{_GROUPED}(?:_[0-9]{{3}})+(?:\.[0-9]+)?"), "_"),
     (re.compile(rf"{_GROUPED}(?:\.[0-9]{{3}}){{2,}}"), "."),
@@ -126,7 +132,7 @@ _DECIMAL_COMMA = re.compile(r"[0-9]+,[0-9]+")
 
 
 def read_number(text: str) -> float | None:
-    """Value of one number in digits: 5, -5, .5, 5.25, 5,25, 1,234.5, 1.234,5, 1'234, 1e3; None for anything else.
+    """Value of one number in digits: 5, -5, .5, 5.25, 5,25, 1,234.5, 1.234,5, 1'234, 1 234, 1e3; else None.
 
     A comma before exactly three digits groups thousands unless a zero leads ("0,125"). An overflow is None.
     """
@@ -291,6 +297,8 @@ class _Scanner:
             total, end = self._spelled_rest(index + 1, 1)
         elif word == "half" and after == "a" and self.at(index + 2).text == "dozen":
             return 6.0, index + 3
+        elif word == "half" and after in ("a", "an") and self.at(index + 2).text in METRES_PER_UNIT:
+            return 0.5, index + 2
         elif word == "a" and after in ("single", "lone", "pair"):
             return (2.0 if after == "pair" else 1.0), index + 2
         elif word == "single" and after not in ("", ".", ","):
@@ -382,7 +390,11 @@ class _Scanner:
         inches = name == "in" and ((attached and not later.text[:1].isalpha()) or before.text in ("ft", "feet", "foot"))
         if name in METRES_PER_UNIT or inches:
             rate = self.at(following)
-            if rate.text in ("/", "per") or (rate.text in ("²", "^", "2") and self.adjacent(following)):
+            if (
+                rate.text == "per"
+                or (rate.text == "/" and not self._is_number(following + 1))
+                or (rate.text in ("²", "^", "2") and self.adjacent(following))
+            ):
                 return None  # a speed, an area
             return "length", METRES_PER_UNIT.get(name, METRES_PER_UNIT["inch"]), following
         word = after.kind == "word" and after.text.isascii() and not COUNTED.fullmatch(after.text)
@@ -398,7 +410,7 @@ class _Scanner:
         return "", 1.0, end
 
     def _beside_a_number(self, index: int, end: int) -> bool:
-        """True for both parts of "12 500" and of "2^3": what they are together is anybody's guess."""
+        """True for both parts of "12 50" and of "2^3": what they are together is anybody's guess."""
         for first, second in ((index - 1, index), (end - 1, end)):
             one, other = self.at(first), self.at(second)
             if one.kind == other.kind == "number" and one.text[-1].isdigit() and other.text[0].isdigit():
@@ -414,7 +426,9 @@ class _Scanner:
 
     def _operand(self, index: int, end: int) -> bool:
         before, after = self.at(index - 1), self.at(end)
-        if before.text in ("+", "*", "×", "plus") or (after.text in ("+", "*", "plus") and self._is_number(end + 1)):
+        if before.text in ("+", "*", "×", "plus", "minus") or (
+            after.text in ("+", "*", "plus", "minus") and self._is_number(end + 1)
+        ):
             return True
         if after.kind == "number" and after.text.startswith("+"):
             return True
@@ -422,12 +436,26 @@ class _Scanner:
 
     def _named(self, index: int) -> bool:
         before = self.at(index - 1)
-        if before.text in ("#", "±", "not", "isn't", "aren't", "wasn't", "weren't"):
+        if before.text in ("±", "not", "isn't", "aren't", "wasn't", "weren't"):
             return True
+        if before.text in ("including", "excluding", "counting"):
+            return True
+        if self._end_of_labels(index):
+            return True
+        if before.text == "#":
+            return self.at(index - 2).kind == "word"  # "car #3", but "#3" is three
         name = self.at(index - 2).text
         if before.text == "=" and (name == "t" or name in self.coordinate_names):
             return True
-        return before.text in _LABELLED and self.tokens[index].text[0] not in "+-"
+        labels = before.text in _LABELLED or before.text in _LABELLED_TOGETHER
+        return labels and self.tokens[index].text[0] not in "+-"
+
+    def _end_of_labels(self, index: int) -> bool:
+        """True for the 10 of "frames 1-10" and the 2 of "images 1 and 2"."""
+        direct = self.tokens[index].text[0] == "-"
+        joined = direct or self.at(index - 1).text in ("-", "–", "to", "and", "through")
+        first = index - 1 if direct else index - 2
+        return joined and self.at(first).kind == "number" and self.at(first - 1).text in _LABELLED_TOGETHER
 
     def _clock_or_resolution(self, index: int, end: int) -> bool:
         before, after = self.at(index - 1), self.at(end)
@@ -449,6 +477,9 @@ class _Scanner:
         if "±" in (after.text, self.at(following + 1).text if after.text == "(" else "") or (
             after.kind == "number" and after.text[0] == "-"
         ):
+            return True
+        doubted = after.text == "(" and self.at(following + 1).text in _DOUBTS
+        if doubted and (self._is_number(following + 2) or self._is_number(following + 3)):
             return True
         joined = after.text in _JOINS or (after.text == "and" and before.text == "between")
         if joined and self._is_number(following + 1):
@@ -493,10 +524,23 @@ class _Scanner:
 
 _JOINS: Final = ("-", "–", "—", "‒", "―", "~", "/", "to", "through", "or")
 """What stands between the ends of a range, or between two answers."""
-_MORE: Final = ("more", "above", "up", "over", "higher", "greater", "farther", "further", "larger", "beyond")
+_DOUBTS: Final = ("maybe", "perhaps", "possibly", "or", "could")
+_MORE: Final = (
+    "more",
+    "counting",
+    "above",
+    "up",
+    "over",
+    "higher",
+    "greater",
+    "farther",
+    "further",
+    "larger",
+    "beyond",
+)
 _BOUNDS: Final[dict[str, Literal["above", "below"]]] = {
     ">": "above", "≥": "above", "over": "above", "above": "above", "exceeding": "above", "exceeds": "above",
-    "beyond": "above", "minimum": "above",
+    "beyond": "above", "minimum": "above", "min": "above", "max": "below",
     "<": "below", "≤": "below", "under": "below", "below": "below", "within": "below", "maximum": "below",
 }  # fmt: skip
 """Word before a number -> the side that it leaves open."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from . import declarations, json_values
-from .declarations import ANSWER, ANSWER_LINE, CONCLUSION, CORRECTION, REFUSAL, Span
+from .declarations import ANSWER, ANSWER_LINE, CONCLUSION, REFUSAL, RETRACTION, Span
 from .numbers import COUNTED, METRES_PER_UNIT, Quantity, quantities
 from .parsed import decimal
 from .reply import sentences, without_questions
@@ -29,19 +29,21 @@ _HEDGE: Final = "hedge"
 """Verdict on a passage that names more than one answer, or a bound."""
 
 _TOTAL = re.compile(
-    r"\b(?:total|grand total|tally|sum)\b[^\n.:=?!→]{0,60}?(?:\b(?:is|are|of|to)\b|:|=|→|->)|\btotall?ing\b|\btotals\b",
+    r"\b(?:total|grand total|tally|sum)\b[^\n.:=?!→]{0,60}?(?:\b(?:is|are|of|to)\b|:|=|→|->)|"
+    r"\bunique\b[^\n.:=?!→]{0,40}?[:=]|\btotall?ing\b|\btotals\b",
     re.I,
 )
 _IN_TOTAL = re.compile(r"\b(?:in total|in all|altogether|all together|overall|total)\b", re.I)
 _ITS_NUMBER_BEFORE = re.compile(r"(?<=\bin )total\b(?! (?:of|is|are)\b)|total(?= ?[:;,(—–-])", re.I)
 """A "total" that its number may stand before: "5 in total: 2 cars and 3 trucks"."""
 _IS_THE_ANSWER = re.compile(
-    r"\bis (?:the|my) (?:final |correct |best |right |total )?(?:answer|total|count|number|estimate|result|distance)\b",
+    r"\bis (?:the|my) (?:final |correct |best |right |total )?(?:answer|total|count|number|estimate|result|"
+    r"distance)\b",
     re.I,
 )
 _COUNT_WORDS = re.compile(r"\b(?:number|count|quantity|amount)\b[^\n.:=?!→]{0,60}?(?:\b(?:is|are|be)\b|:|=|→|->)", re.I)
 _DISTANCE_WORDS = re.compile(
-    r"\b(?:distance|range|depth|separation)\b[^\n.:=?!→≈]{0,80}?"
+    r"\bdistance(?= \d)|\b(?:distance|range|depth|separation)\b[^\n.:=?!→≈]{0,80}?"
     r"(?:\b(?:is|are|be|of|as|at|about|approximately|around|roughly)\b|:|=|→|->|≈)",
     re.I,
 )
@@ -55,9 +57,16 @@ _SPECIFIC = re.compile(
     re.I,
 )
 """A number of things of one kind, so perhaps one part of several."""
+_AND_ONE_MORE = re.compile(
+    rf"{_SPECIFIC.pattern}(?:,|,? and|,? plus) (?:an?|another) (?:[a-z]+ ){{0,2}}?"
+    r"(?:car|truck|bus|van|pedestrian|person|bicycle|bike|cyclist|cone|motorcycle)\b",
+    re.I,
+)
+"""What follows the 2 of "2 cars and a truck"."""
 _NEXT_PART = re.compile(r"[,;&\n]|\band\b", re.I)
 _RESTATES = re.compile(
-    r"\b(?:so|i\.e|that is|that's|namely|exactly|making|meaning|hence|thus|therefore|which is|or|count|answer|total)\b",
+    r"\b(?:so|i\.e|that is|that's|namely|exactly|making|meaning|hence|thus|therefore|which is|or|count|answer|"
+    r"total)\b",
     re.I,
 )
 _PLUS = re.compile(r"(?:\+|\bplus) ?$", re.I)
@@ -68,15 +77,15 @@ _UNIQUE = re.compile(r" (?:unique|distinct|different)\b", re.I)
 _DIMENSION = re.compile(r" ?(?:long|wide|tall|high|in (?:length|width|height))\b", re.I)
 _RESULT = re.compile(
     r"(?:(?<=[0-9)²³])|(?<=[0-9)²³] ))(?:=|≈)(?= ?[-+.]?[0-9])|(?:→|=>|->)(?= ?[-+.]?[0-9])|"
-    r"\b(?:i'd|i would) (?:say|estimate|guess)\b|\bmy (?:best )?(?:guess|estimate)\b",
+    r"\b(?:i'd|i would) (?:say|estimate|guess)\b|\bsay(?= (?:about |around )?\d)|\bmy (?:best )?(?:guess|estimate)\b",
     re.I,
 )
 """What stands before the result of a sum, or a guess that settles a range."""
 _NONE = re.compile(
     rf"\bno (?:(?!other|more|additional|further)[a-z-]{{1,15}} ){{0,3}}{_NOUNS}\b|"
-    r"^\W*none\b|\bnone (?:of|is|are|visible|at all)\b|\b(?:are|is|be|:|=) none\b|"
+    r"^\W*(?:none|nothing)\b|\bnone (?:of|is|are|visible|at all)\b|\b(?:are|is|be|:|=) none\b|"
     r"(?:\bnot|n't|\bcannot) (?:see|detect|find|spot|observe|identify|contain|show) any\b|"
-    rf"\b(?:aren't|isn't|not) any {_NOUNS}\b",
+    rf"\b(?:aren't|isn't|not) any(?: {_NOUNS}\b|(?= ?(?:[.,;!]|$)))",
     re.I,
 )
 _NOT_A_NUMBER = re.compile(r"\b(?:nan|inf|infinity)\b", re.I)
@@ -104,10 +113,22 @@ def read_json_numeric(value: Any, kind: NumericKind) -> str | None:
         return answer if isinstance(answer, str) else ("" if answer is not json_values.MISSING else None)
     unit = ""
     if kind == "metres":
-        stated = value.get("unit", value.get("units")) if isinstance(value, Mapping) else None
+        stated = _stated_unit(value)
         last = key.rpartition("_")[2]
         unit = stated if isinstance(stated, str) else last if "_" in key and last in METRES_PER_UNIT else ""
     return f"{decimal(number)} {unit}".strip()
+
+
+def _stated_unit(value: Any, depth: int = 0) -> Any:
+    """What stands under a key for the unit, next to the answer or around it."""
+    if isinstance(value, list) and len(value) == 1:
+        return _stated_unit(value[0], depth + 1)
+    if not isinstance(value, Mapping) or depth > 4:
+        return None
+    plain = {json_values.plain_key(key): entry for key, entry in value.items()}
+    inner = (_stated_unit(entry, depth + 1) for entry in value.values())
+    own = next((plain[key] for key in ("unit", "units", "distance_unit") if key in plain), None)
+    return own if own is not None else next((unit for unit in inner if unit is not None), None)
 
 
 class _Reader:
@@ -140,7 +161,7 @@ class _Reader:
 
     def _declared(self) -> float | str | None:
         answers = declarations.spans(self.text, ANSWER) + declarations.spans(self.text, ANSWER_LINE)
-        corrections = declarations.spans(self.text, CORRECTION)
+        corrections = declarations.spans(self.text, RETRACTION)
         totals = declarations.spans(self.text, _TOTAL) if self.kind == "count" else []
         totals = [span for span in totals if not self._follows_its_number(span)]
         afterthoughts = self._before(_IS_THE_ANSWER) + (self._before(_IN_TOTAL) if self.kind == "count" else [])
@@ -173,7 +194,9 @@ class _Reader:
         for marker in collections.deque(marker_words.finditer(self.text), maxlen=64):
             start, end = parts[bisect.bisect_right(starts, marker.start()) - 1]
             before = self._candidates(max(start, marker.start() - 80), marker.start())
-            if not before:
+            after = self._candidates(marker.end(), end)
+            apart = bool(before) and re.search(r"[:;,.(] ?$", self.text[before[-1].end : marker.start()]) is not None
+            if not before or (apart and after and after[0].start - marker.end() <= 2):
                 spans.append(Span(marker.start(), marker.end(), end))
             elif marker.start() - before[-1].end <= 40 and not before[-1].operand:
                 spans.append(Span(marker.start(), before[-1].start, before[-1].end))
@@ -189,7 +212,8 @@ class _Reader:
         first = self._alone(lines[0].start, lines[0].end)
         if first is None:
             first = self._alone(*parts[0])
-        if last is not None and first is not None and last != first:
+        said = {value for value in (last, first, self._alone(*parts[0]), self._alone(*parts[-1])) if value is not None}
+        if len(said) > 1:
             return _HEDGE
         return last if last is not None else first
 
@@ -205,7 +229,11 @@ class _Reader:
         """ "The number of … is N", "N unique …", "the distance … is N", when all such places agree."""
         words = _COUNT_WORDS if self.kind == "count" else _DISTANCE_WORDS
         announced = declarations.spans(self.text, words)
-        unique = [Span(q.start, q.start, q.end) for q in self.found[-64:] if _UNIQUE.match(self.text, q.end)]
+        unique = [
+            Span(q.start, q.start, q.end)
+            for q in self.found[-64:]
+            if _UNIQUE.match(self.text, q.end) and self.text[q.end - 1] != "."
+        ]
         for spans in (unique if self.kind == "count" else [], announced):
             values = {verdict for span in spans if (verdict := self._verdict(span)) is not None}
             if len(values) == 1 and not isinstance(value := values.pop(), str):
@@ -244,7 +272,7 @@ class _Reader:
         candidates = [q for q in candidates if not q.aside] or candidates
         if not candidates:
             none = self.kind == "count" and _NONE.search(self.text, span.start, span.end)
-            return 0.0 if none and not self._inside(span.start, span.end) else None
+            return 0.0 if none else None
         candidates = _without_remarks(candidates)
         if self.kind == "metres" and len(candidates) > 1 and (value := self._in_two_units(candidates)) is not None:
             return value
@@ -254,6 +282,8 @@ class _Reader:
             return _HEDGE
         operands = self._operands(candidates)
         results = [q for q in candidates if q not in operands]
+        if self.kind == "count" and len(results) == 1 and _AND_ONE_MORE.match(self.text, results[0].end, span.end):
+            return _HEDGE
         if self.kind == "count" and self._equal_parts(results):
             return self._reconciled(candidates)
         if results and len({q.value for q in results}) == 1:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from . import declarations, json_values
-from .declarations import ANSWER, ANSWER_LINE, CONCLUSION, CORRECTION
+from .declarations import ANSWER, ANSWER_LINE, CONCLUSION, RETRACTION
 from .json_values import MISSING
 from .reply import sentences, without_questions
 
@@ -19,7 +19,7 @@ ORDER_KEYS: Final = (
 
 _ORDER_NOUN = re.compile(
     r"\b(?:order|ordering|sequence|arrangement)\b[^\n:=?!]{0,60}?(?:\b(?:is|are|be|as follows)\b|:|=|→|->)|^order ?:|"
-    r"\bnot\b[^.\n]{0,80}?\bbut\b|"
+    r"\bnot\b[^.\n]{0,80}?\bbut\b|\b(?:i'd|i would) (?:say|go with)\b|"
     r"\b(?:order|arrange|sort|place|put|rank) (?:them|these|the images)(?: as| like this| in)?\b",
     re.I | re.M,
 )
@@ -35,7 +35,7 @@ _WORDS_BETWEEN: Final = frozenset(
         "comes", "step", "position", "after", "that", "afterwards", "afterward", "should", "be", "come", "earliest",
         "latest", "taken", "starts", "start", "starting", "ends", "with", "it", "goes", "go", "to", "st", "nd", "rd",
         "th", "which", "at", "in", "place", "order", "number", "no", "one", "two", "three", "four", "five",
-        "respectively",
+        "respectively", "sequence", "ending",
     )
 )  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
@@ -56,14 +56,29 @@ _NUMBERED_AFTER = re.compile(
     re.I,
 )
 _NUMBERED_BEFORE = re.compile(
-    rf"(?:^|[\s,;(]){_POSITION}[.):=]?\s?(?:[-:=→]|->|is|comes|,)?\s?(?:the )?(?:image |frame )?[\"'(\[]*$", re.I
+    rf"(?:^|[\s,;(#]){_POSITION}[.):=]?\s?(?:[-:=→]|->|is|comes|,)?\s?(?:the )?(?:image |frame )?[\"'(\[]*$", re.I
 )
 _REASON = re.compile(r"\b(?:because|since|where|based on|due to|given)\b", re.I)
 """Words after which an order is explained."""
 _IN_A_FIGURE = re.compile(r"\b[A-Za-z]_\{?([A-Z])\b\}?")
 """A label as an index, as in a figure: F_A."""
 _BACKWARDS: Final = re.compile(r"←|<-|\bafter\b(?! that)")
+_DENIED = re.compile(r"\([^()]{0,20}\bnot\b[^()]{0,80}\)", re.I)
+_SEQUENCE = re.compile(
+    r"\b(?:first|then|next|follow\w+|finally|last(?:ly)?|earliest|order|sequence|start\w*|end\w*)\b", re.I
+)
+"""Words of somebody who tells an order."""
+_POSITION_KEYS: Final = ("position", "order", "rank", "index", "step", "place", "number")
+_LABEL_KEYS: Final = ("label", "image", "frame", "name", "id", "option")
+_REMARK = re.compile(r" ?\((?![^()]*\b[A-Z]\b)[^()]*\)")
 _TITLE = r"(?:image|frame|photo|picture|option|label|img|view)[ _-]?"
+
+_NUMBERED_LINE = re.compile(
+    r"#?(?P<place>[1-9])(?:st|nd|rd|th)? ?(?:[.):=|-]|->|→)+ ?"
+    rf"(?:the )?(?:{_TITLE})?[\"'(\[]?(?P<label>[A-Za-z])(?![\w'])"
+    r"(?! [a-z])",
+    re.I,
+)
 
 
 def read_order(text: str, labels: Sequence[str] | None) -> list[str] | None:
@@ -71,13 +86,13 @@ def read_order(text: str, labels: Sequence[str] | None) -> list[str] | None:
 
     Without `labels` two or more different single letters make an order.
     """
-    text = _IN_A_FIGURE.sub(r"\1", _ECHO.sub(" ", without_questions(text))).strip(" \n")
+    text = _IN_A_FIGURE.sub(r"\1", _DENIED.sub(" ", _ECHO.sub(" ", without_questions(text)))).strip(" \n")
     known = list(labels) if labels else None
     if not text:
         return None
     answers = declarations.spans(text, ANSWER, whole_line=True) + declarations.spans(text, ANSWER_LINE, whole_line=True)
     nouns = declarations.spans(text, _ORDER_NOUN, whole_line=True)
-    corrections = declarations.spans(text, CORRECTION, whole_line=True)
+    corrections = declarations.spans(text, RETRACTION, whole_line=True)
     for span in declarations.last_first(answers, nouns, corrections):
         for end in (span.end, len(text)):
             found = _orders(text[span.start : end], known)
@@ -138,10 +153,25 @@ def _by_position(ranked: list[tuple[int, str]], known: list[str] | None) -> list
 def _of_items(items: list[Any], known: list[str] | None) -> list[str] | None:
     if len(items) == 1 and isinstance(items[0], list | str):
         return _of_items(items[0], known) if isinstance(items[0], list) else read_order(items[0], known)
+    if items and all(isinstance(item, Mapping) for item in items):
+        return _of_entries(items[:64], known)
     found = [_label(item, known) for item in items[:64] if isinstance(item, str)]
     if len(found) != len(items) or None in found:
         return None
     return _complete([label for label in found if label], known)
+
+
+def _of_entries(entries: list[Mapping[Any, Any]], known: list[str] | None) -> list[str] | None:
+    """[{"position": 1, "label": "B"}, …], by position; without positions, in the order of the list."""
+    ranked = []
+    for place, entry in enumerate(entries, start=1):
+        plain = {json_values.plain_key(str(key)): value for key, value in entry.items()}
+        label = next((found for key in _LABEL_KEYS if (found := _label(str(plain.get(key, "")), known))), None)
+        stated = next((plain[key] for key in _POSITION_KEYS if isinstance(plain.get(key), int)), place)
+        if label is None:
+            return None
+        ranked.append((stated, label))
+    return _by_position(ranked, known)
 
 
 def _label(item: str, known: list[str] | None) -> str | None:
@@ -179,7 +209,7 @@ def _orders(text: str, known: list[str] | None) -> list[list[str]]:
         found = [order for start, end in parts if (order := _whole(text[start:end].rstrip(". "), known))]
         if found:
             return found
-    whole = _whole(text, known) or _mentioned(text, known)
+    whole = _whole(text, known) or _numbered_lines(text, known) or _mentioned(text, known)
     return [whole] if whole else []
 
 
@@ -188,9 +218,11 @@ def _whole(text: str, known: list[str] | None) -> list[str] | None:
     text = _REASON.split(text, maxsplit=1)[0].strip(" \n.,;:\"'()[]{}<>")
     if len(text) > 2000 or "..." in text:
         return None
-    run_together = [*text] if text.isalpha() and text.isupper() and len(text) > 1 else None
+    run_together = [*text] if text.isalpha() and len(text) > 1 and (text.isupper() or text.islower()) else None
     if run_together and known and all(len(label) == 1 for label in known):
-        return _complete(run_together, known)
+        order = _complete([letter.upper() for letter in run_together] if text not in known else run_together, known)
+        if order or text.isupper():
+            return order
     mentions = _mentions(text, known)
     if len(mentions) < 2 and not (known and len(known) == 1):
         return None
@@ -199,8 +231,11 @@ def _whole(text: str, known: list[str] | None) -> list[str] | None:
     inner = {gap.strip(" ,").lower() for gap in gaps[1:-1]}
     if inner == {"before"} and all(map(_fills, (gaps[0], gaps[-1]))):
         return _complete([label for _, label in mentions], known)
+    if any(0 < sum(mark in gap for gap in gaps[1:-1]) < len(gaps) - 2 for mark in "/|("):
+        return None  # "B, D, A/C"
     if not all(map(_fills, gaps)):
-        return None
+        without_remarks = _REMARK.sub("", text) if "→" in text or "->" in text else text
+        return None if without_remarks == text else _whole(without_remarks, known)
     return _arranged(text, mentions, gaps, known)
 
 
@@ -232,6 +267,17 @@ def _arranged(
     return _complete(order, known)
 
 
+def _numbered_lines(text: str, known: list[str] | None) -> list[str] | None:
+    """Lines "1. B - far away", "2 | D", …: each with its place, its label and whatever is said about it."""
+    found = [_NUMBERED_LINE.match(text, line.start, line.end) for line in declarations.lines(text)]
+    numbered = [match for match in found if match]
+    labels = [_label(match["label"], known) for match in numbered]
+    if len(numbered) < 2 or None in labels:
+        return None
+    ranked = [(int(match["place"]), label or "") for match, label in zip(numbered, labels, strict=True)]
+    return _by_position(ranked, known)
+
+
 def _position(match: re.Match[str] | None, count: int) -> int | None:
     """Place that a number or an ordinal next to a label gives it; "last" is `count`."""
     if match is None:
@@ -244,7 +290,7 @@ def _position(match: re.Match[str] | None, count: int) -> int | None:
 def _mentions(text: str, known: list[str] | None) -> list[tuple[re.Match[str], str]]:
     names = sorted(known or (), key=len, reverse=True)
     pattern = "|".join((*map(re.escape, names), "[A-Z]"))
-    found = [(match, match[0]) for match in re.finditer(rf"(?<![\w'])(?:{pattern})(?![\w'])", text)]
+    found = [(match, match[0]) for match in re.finditer(rf"(?<!\w)(?<!\w')(?:{pattern})(?!\w|'\w)", text)]
     if found or not names:
         return found
     # All in lower case: "c, a, b".
@@ -261,4 +307,6 @@ def _mentioned(text: str, known: list[str] | None) -> list[str] | None:
         return None
     found = [match[1] for match in itertools.islice(re.finditer(rf"\b{_TITLE}[\"'(]?([A-Z])(?![\w'])", text, re.I), 64)]
     labels = [label for item in found if (label := _label(item, known)) is not None]
+    if (labels == known if known else labels == sorted(labels)) and not _SEQUENCE.search(text):
+        return None  # every image is described, one after the other as they are shown
     return _complete(labels, known) if len(labels) == len(found) and len(labels) > 1 else None

@@ -1,4 +1,4 @@
-"""From the raw reply to plain text: reasoning, special tokens and markup taken away, and declared answers found.
+"""From the final reply to plain text: markup taken away, and declared answers found.
 
 Every function here runs in time linear in the length of the reply.
 """
@@ -11,36 +11,10 @@ import re
 import unicodedata
 from typing import Final
 
-from drivehierarchy_gym.reasoning import strip_reasoning
-
-_LEADING_TOKENS = re.compile(
-    r"\s*(?:(?:<s>|<bos>|<\|(?:begin_of_text|im_start|start|start_header_id)\|>|\[/INST\])\s*(?:assistant\b)?\s*"
-    r"(?:<\|(?:end_header_id|message)\|>)?\s*)+",
-    re.IGNORECASE,
-)
-_END_OF_TURN = re.compile(
-    r"<\|(?:im_end|im_start|eot_id|eom_id|endoftext|end_of_text|endofturn|end|return|eos)\|>"
-    r"|</s>|<eos>|<end_of_turn>|<end_of_utterance>",
-    re.IGNORECASE,
-)
-
-
-def final_reply(text: str) -> str | None:
-    """What the model answered: no reasoning blocks, nothing past the end of its turn. None when a block never ends."""
-    answer = strip_reasoning(text)
-    if answer is None:
-        return None
-    leading = _LEADING_TOKENS.match(answer)
-    if leading:
-        answer = answer[leading.end() :]
-    end = _END_OF_TURN.search(answer)
-    return answer[: end.start()] if end else answer
-
-
 # --- answers declared by markup --------------------------------------------------------------------------------------
 
 _TAGGED = re.compile(
-    r"<(?P<tag>(?:final[_ ]?)?answer|final|solution|conclusion|output|result)>"
+    r"<(?P<tag>(?:final[_ ]?)?answer|final|solution|conclusion|output|result|option|choice)>"
     r"|<\|begin_of_(?P<token>box|solution|answer)\|>"
     r"|\[(?P<square>answer)\]"
     r"|\\(?:f?boxed|fbox)\s?(?P<brace>\{)",
@@ -131,9 +105,11 @@ def plain_characters(text: str) -> str:
     if text.isascii():
         return text.replace("`", "")
     text = _THIN_SPACED.sub(lambda found: _THIN_SPACE.sub("", found[0]), text)
+    text = _IDEOGRAPHIC_POINT.sub(".", text)
     return _MIXED_FRACTION.sub(_as_decimal, "".join(map(_plain_character, text)))
 
 
+_IDEOGRAPHIC_POINT = re.compile("(?<=[0-9０-９])。(?=[0-9０-９])")
 _THIN_SPACE = re.compile("[\u00a0\u2007\u2009\u202f]")
 _THIN_SPACED = re.compile("(?<![\\d.,])\\d{1,3}(?:[\u00a0\u2007\u2009\u202f]\\d{3})+(?!\\d)")
 _MIXED_FRACTION = re.compile(rf"(?<![\d.,])(\d{{0,6}}) ?([{_VULGAR_FRACTIONS}])")
@@ -167,7 +143,17 @@ _MARKUP: Final = tuple(
         (r"\\[dt]?frac\s?\{([^{}]*)\}\s?\{([^{}]*)\}", 0, r"\1/\2"),
         (r"\\(?:long|Long)?(?:rightarrow|Rightarrow)\b|\\to\b|\\implies\b", 0, "→"),
         (r"\\(?:approx|sim|simeq)\b", 0, "≈"),
-        (r"\\pm\b|\+/-|\+-(?=\s?\d)", 0, "±"),
+        (r"\\pm\b|\+/-|\+-(?=\s?\d)|\bplus(?: ?or ?| ?/ ?| ?- ?| )minus\b", re.I, "±"),
+        (r"\(\+ ?(?=\d[\d.]{0,20} ?m? ?/ ?-)", 0, "(±"),
+        (r"\bgive or take(?= (?:about |around )?\d)", re.I, "±"),
+        (
+            r"[,;(]? ?(?:(?:with|has|and) )?(?:an? )?(?:estimated )?(?:uncertainty|margin of error|error margin|"
+            r"error|tolerance)"
+            r"(?: of| is| ?:| ?=)?(?: (?:about|around|approximately))? ?±? ?(?=\d)",
+            re.I,
+            " ± ",
+        ),
+        (r"(?:[,;]|\bwith(?: an?)?) ?±", 0, " ±"),
         (r"\\times\b|\\cdot\b", 0, "×"),
         (r"\\leq?\b", 0, "≤"),
         (r"\\geq?\b", 0, "≥"),
@@ -179,7 +165,12 @@ _MARKUP: Final = tuple(
         (r"<ref>[^<]*</ref>|<\|object_ref_start\|>[^<]*<\|object_ref_end\|>", re.I, " "),
         (r"<br ?/?>|</p>|</li>|</div>|</h\d>", re.I, "\n"),
         (r"<([biu])>([^<]*)</\1>", re.I, r"\2"),
-        (r"</?(?:em|strong|code|span|p|li|ul|ol|div|sub|sup|h\d|center|box|quad|pre|mark|small)>", re.I, ""),
+        (
+            r"</?(?:em|strong|code|span|p|li|ul|ol|div|sub|sup|h\d|center|box|quad|pre|mark|small)>|</(?:answer|"
+            r"final|option|choice)>",
+            re.I,
+            "",
+        ),
         (r"<\|/?[a-z0-9_]{1,40}\|>", re.I, " "),
     )
 )

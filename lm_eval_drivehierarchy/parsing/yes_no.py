@@ -29,10 +29,17 @@ _YES = r"(?:yes|yeah|yea|yep|yup|affirmative)"
 _NO = r"(?:no|nope|nah|negative)"
 _OR = r"[\"']? ?(?:/|or|and|\||&) ?[\"']?"
 _BOTH = re.compile(rf"\b{_YES}{_OR}{_NO}\b|\b{_NO}{_OR}{_YES}\b", re.IGNORECASE)
-_NOT_SAID = re.compile(rf"\bnot (?:a )?(?:{_YES}|no)\b", re.IGNORECASE)
+_NOT_SAID = re.compile(rf"\bnot ?[:,]? ?(?:a )?[\"']?(?:{_YES}|no)\b", re.IGNORECASE)
+_CONDITION = re.compile(rf"\b(?:{_YES}|{_NO}),? (?:if|unless|depending)\b", re.IGNORECASE)
+_NOT_BUT = re.compile(
+    rf"\b(?:not|isn't|wasn't) (?:a )?[\"']?(?:{_YES}|no)[\"']?[,;.]? (?:but|it's|it is|rather)\b", re.IGNORECASE
+)
+"""What stands before the answer in "not no but yes"."""
+_NUMBERING = re.compile(r"\bno\. ?\d+(?! ?[a-z])", re.IGNORECASE)
+"""The abbreviation of "number", which denies nothing."""
 # "No" says no where a mark or the end follows, or a new clause begins; before a noun it only denies the noun.
 _SAID = re.compile(
-    rf"(?<![\w'-])(?:(?P<yes>{_YES})(?![\w'])|(?P<no>{_NO})(?= ?(?:[,.;:!)\]}}\"'\n—–]|$|-(?!\w)))|"
+    rf"(?<![\w-])(?<!\w')(?:(?P<yes>{_YES})(?!\w|'\w)|(?P<no>{_NO})(?= ?(?:[,.;:!?()\[\]}}\"'\n—–]|$|-(?!\w)))|"
     r"(?P<no_clause>no)(?= (?:there|i|it|we|the image|they)\b))",
     re.IGNORECASE,
 )
@@ -41,6 +48,8 @@ _LEADING_NO = re.compile(
 )
 _WHOLE: Final = {
     "y": "yes", "n": "no", "true": "yes", "false": "no", "correct": "yes", "incorrect": "no", "none": "no",
+    "i think so": "yes", "i don't think so": "no", "i do not think so": "no",
+    "是": "yes", "是的": "yes", "有": "yes", "不是": "no", "没有": "no", "否": "no", "无": "no",
     "not visible": "no", "not present": "no", "visible": "yes", "present": "yes", "absent": "no",
 }  # fmt: skip
 _THERE_IS = re.compile(r"\bthere's\b", re.I)
@@ -51,33 +60,45 @@ _IDIOM = re.compile(
     re.I,
 )
 _DOUBT = re.compile(
-    r"\b(?:may|might|could|maybe|perhaps|possibly|if|whether|either|potentially)\b|\bnot (?:sure|certain|clear)\b", re.I
+    r"\b(?:may|might|could(?! not)|maybe|perhaps|possibly|if|whether|either|potentially)\b|\bnot (?:sure|"
+    r"certain|clear)\b",
+    re.I,
 )
 _SEE = r"(?:see|detect|find|spot|observe|identify)"
 _SHOW = r"(?:contains?|shows?|includes?)"
 _SEEN = r"(?:visible|present|seen|detected|found)"
 _DENIES = re.compile(
-    r"\bthere (?:is|are|was|were) (?:currently |clearly |actually )?(?:no|not|none)\b|"
+    r"\bthere (?:is|are|was|were|(?:appears?|seems?) to be) (?:currently |clearly |actually )?(?:no|not|none|"
+    r"zero|0)\b|"
+    r"(?:\bnot|n't) (?:think|believe|(?:look|seem|appear)(?: like)?) (?:that )?there (?:is|are|was|were)\b|"
     r"\bthere (?:isn't|aren't|wasn't|weren't)\b|"
     r"\b(?:no|none of the) [\w -]{1,60}? (?:is|are|was|were|can be|appears?|could be|exists?)\b|"
-    rf"(?:\bnot|n't|\bcannot) (?:\w+ )?(?:{_SEE}|{_SHOW}|{_SEEN}|any)\b|"
+    rf"(?:\bnot|n't|\bcannot|\bunable to) (?:\w+ )?(?:{_SEE}|{_SHOW}|{_SEEN}|any)\b"
+    r"(?! (?:(?:the|an?|any|your|this|that) )?(?:(?:actual|attached|provided) )?(?:images?|pictures?|photos?)\b)|"
+    r"(?:\bnot|n't) (?:appear|seem) to (?:be|have|show|contain)\b|"
+    r"(?:[,;:]|\bbut|\band|\bonly) ?no (?!doubt|other|more|further|idea)[a-z]|"
     rf"\b(?:isn't|aren't|wasn't|weren't) (?:\w+ )?(?:{_SEEN}|any)\b|"
-    rf"\b(?:{_SEE}|{_SHOW}) no\b|\babsent\b|[:=] ?none\b|"
+    rf"\b(?:{_SEE}|{_SHOW}) (?:no|none)\b|\babsent\b|[:=] ?none\b|"
     r"\b(?:absolutely|definitely|certainly|probably|likely|apparently|clearly|guess|think|suppose|believe) not\b",
     re.I,
 )
-_SOME = r"(?:a|an|at least|one|two|three|four|five|some|several|multiple|many|indeed|also|clearly|numerous|\d+)"
+_THINGS = r"(?:(?:traffic )?cones|vehicles|cars|trucks|pedestrians|people|bicycles|bikes|cyclists)"
+_SOME = (
+    rf"(?:a|an|the|{_THINGS}|at least|one|two|three|four|five|some|several|multiple|many|indeed|also|clearly|numerous|"
+    r"(?!0\b)\d+)"
+)
 _ASSERTS = re.compile(
-    rf"\bthere (?:is|are|was|were) {_SOME}\b|"
+    rf"\bthere (?:is|are|was|were|(?:appears?|seems?) to be) {_SOME}\b|"
     rf"\b(?:i|we) (?:can |could |do )?(?:clearly )?{_SEE} {_SOME}\b|"
-    rf"\b(?:is|are) (?:\w+ )?(?:visible|present)\b|\bcan be seen\b|\b{_SHOW} {_SOME}\b",
+    rf"\b(?:is|are) (?:\w+ )?(?:visible|present)\b|\bcan be seen\b|\b{_SHOW} {_SOME}\b"
+    r"(?! (?:\w+ ){0,3}?(?:street|road|scene|view|intersection|junction|city|highway)\b)",
     re.I,
 )
 
 
 def read_yes_no(text: str) -> YesNo | None:
     """ "yes" or "no" as plain text says it; None when it says neither, both, or that it does not know."""
-    text = _THERE_IS.sub("there is", without_questions(text))
+    text = _NUMBERING.sub(" ", _THERE_IS.sub("there is", without_questions(text)))
     text = _TRUTH_VALUE.sub(lambda found: ": yes" if found[1].lower() == "true" else ": no", text)
     whole = _WHOLE.get(text.strip(" \n.!\"'()[]{}:;,").lower())
     if whole is not None:
@@ -113,8 +134,8 @@ def _alone(text: str, line: Span) -> str | None:
 
 def _judged(text: str, *, strict: bool = False) -> str | None:
     """Verdict on a passage: yes, no, a hedge, or None when it does not say. `strict` takes only the words."""
-    text = _IDIOM.sub(" ", text)
-    if _BOTH.search(text) or _NOT_SAID.search(text):
+    text = _NOT_BUT.sub(" ", _IDIOM.sub(" ", text))
+    if _BOTH.search(text) or _NOT_SAID.search(text) or _CONDITION.search(text):
         return _HEDGE
     said = {"yes" if match["yes"] else "no" for match in _SAID.finditer(text)}
     leading = _SAID.match(text.lstrip(" \n\"'([{"))

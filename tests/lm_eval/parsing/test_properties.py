@@ -23,7 +23,8 @@ PIECES = [
     ".", "?", '"', "'", "not", "total", "so", "wait", "actually", "NaN", "1e999", "½", "٣", "²", "İ", "ß", "\u200b",
     "\ud800", "one", "hundred", "of", "which", "x1", "bbox_2d", '{"answer":', "null", "Option", "image", "#", "|", "~~",
     "%", "px", "between", "to", "1,234", "_", "=", "+", "±", "\\text{", "$", "&lt;", "...", "①", "Ⓑ", "parked", "first",
-    "last", "is",
+    "last", "is", "<|im_end|>", "<|im_start|>", "assistant", "</s>", "<pad>", "no,", "1 024", "±", "x1, y1, w, h",
+    "left", "right", "behind", "1. B", "{\"position\":",
 ]  # fmt: skip
 REPLIES = st.one_of(
     st.text(),
@@ -74,7 +75,27 @@ def test_orders_survive_the_canonical_form(order: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "filler",
-    ["5, ", "1" * 999, " ", "(", '{"a":', "'", "~~", "\\boxed{", "answer is ", "OPTION   ", "A, ", "(1,2) "],
+    [
+        "5, ",
+        "1" * 999,
+        " ",
+        "(",
+        '{"a":',
+        "'",
+        "~~",
+        "\\boxed{",
+        "answer is ",
+        "OPTION   ",
+        "A, ",
+        "(1,2) ",
+        "<pad>",
+        "assistant ",
+        "1 000 ",
+        "no, ",
+        "not A or ",
+        "x, y, w, h ",
+        "1. B\n",
+    ],
 )
 def test_time_is_linear(filler: str) -> None:
     """100,000 characters take a second or two; in quadratic time one kind would take minutes."""
