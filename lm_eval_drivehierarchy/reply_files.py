@@ -18,6 +18,7 @@ from drivehierarchy_data.release import QUESTION_FILES, read_questions
 from drivehierarchy_gym.errors import DriveHierarchyError
 
 from .replies import Reply
+from .results import MIXED
 from .scoring import TruthError, read_truth
 from .tasks import LM_EVAL_GROUP, TASKS, TASKS_BY_ID, Task
 from .tasks import task as task_named
@@ -351,21 +352,36 @@ def _read_task_samples(found: ReplySet, task: Task, path: Path) -> None:
 
 
 def _read_results(found: ReplySet, path: Path) -> None:
-    """Model name, settings and versions, from the file that lm-eval writes next to the samples of a run."""
+    """Model name, settings and versions, from the file that lm-eval writes next to the samples of a run.
+
+    Settings and versions in which the runs of a folder differ are given as `MIXED`. Raises ReplyFileError where they
+    are of different models.
+    """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        model = content.get("model_name")
+        kinds = {json.dumps(entry.get("generation_kwargs"), sort_keys=True) for entry in content["configs"].values()}
+        protocol = {
+            "model_class": (content.get("config") or {}).get("model"),
+            "generation": json.loads(kinds.pop()) if len(kinds) == 1 else MIXED,
+            "chat_template": bool(content.get("chat_template") is not None),
+            "system_instruction": content.get("system_instruction"),
+        }
+        versions = {"lm_eval": str(content.get("lm_eval_version"))}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         message = f"{path}: cannot be read ({error}); name and settings of the model are unknown"
         if message not in found.problems:
             found.problems.append(message)
         return
-    found.model = str(content.get("model_name") or found.model)
-    config = content.get("config") or {}
-    generation = {json.dumps(entry.get("generation_kwargs"), sort_keys=True) for entry in content["configs"].values()}
-    found.protocol = {
-        "model_class": config.get("model"),
-        "generation": json.loads(generation.pop()) if len(generation) == 1 else "differs between tasks",
-        "chat_template": bool(content.get("chat_template") is not None),
-        "system_instruction": content.get("system_instruction"),
-    }
-    found.versions = {"lm_eval": str(content.get("lm_eval_version"))}
+    if found.protocol and model and str(model) != found.model:
+        raise ReplyFileError(
+            f"{path}: model_name: found {str(model)!r}, other runs in the folder are of {found.model!r}; put the files "
+            "of each model into a folder of its own"
+        )
+    found.model = str(model or found.model)
+    found.protocol = _agreed(found.protocol, protocol)
+    found.versions = _agreed(found.versions, versions)
+
+
+def _agreed(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    return {key: value if before.get(key, value) == value else MIXED for key, value in now.items()}

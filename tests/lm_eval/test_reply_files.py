@@ -19,6 +19,7 @@ from lm_eval_drivehierarchy.reply_files import (
     read_replies,
     write_predictions,
 )
+from lm_eval_drivehierarchy.results import MIXED
 from lm_eval_drivehierarchy.tasks import TASKS
 from lm_eval_drivehierarchy.tasks import task as task_named
 from tests.data import release_records
@@ -214,6 +215,46 @@ class TestSamples:
         assert [reply.text for reply in found.tasks["r1_1_a"].replies] == ["no idea"]
         assert len(found.problems) == 1
         assert "results_2027-01-01T00-00-00.000001.json: cannot be read" in found.problems[0]
+
+    @pytest.mark.parametrize(
+        ("newer", "expected"),
+        [
+            ({}, {"generation": {"max_gen_toks": 256}, "system_instruction": None}),
+            ({"system_instruction": "drive"}, {"system_instruction": MIXED}),
+            ({"configs": {"t": {"generation_kwargs": {"max_gen_toks": 8}}}}, {"generation": MIXED}),
+        ],
+    )
+    def test_settings_of_several_runs_are_one_or_mixed(
+        self, tmp_path: Path, edition: Edition, newer: dict[str, Any], expected: dict[str, Any]
+    ) -> None:
+        self.newer_run(tmp_path, edition, newer)
+        found = read_replies(tmp_path)
+        assert {key: found.protocol[key] for key in expected} == expected
+        assert found.problems == []
+
+    def test_runs_of_two_models_in_one_folder_are_refused(self, tmp_path: Path, edition: Edition) -> None:
+        self.newer_run(tmp_path, edition, {"model_name": "org/other"})
+        with pytest.raises(
+            ReplyFileError, match=r"model_name: found .*, other runs in the folder are of .*; put the files"
+        ):
+            read_replies(tmp_path)
+
+    @pytest.mark.parametrize("content", ["[]", "{}", '{"configs": 3}', '{"configs": {"t": 1}}', '{"con'])
+    def test_damaged_settings_are_named(self, tmp_path: Path, edition: Edition, content: str) -> None:
+        samples_of(edition, tmp_path)
+        (tmp_path / f"results_{DATE}.json").write_text(content)
+        (problem,) = read_replies(tmp_path).problems
+        assert "cannot be read" in problem
+
+    @staticmethod
+    def newer_run(folder: Path, edition: Edition, changes: dict[str, Any]) -> None:
+        """A second run of one task, with other settings."""
+        samples_of(edition, folder)
+        date = "2027-01-01T00-00-00.000001"
+        line = sample(edition.documents("r3_1")[0], "A", "official")
+        write_lines(folder / f"samples_drivehierarchy_r3_1_{date}.jsonl", [line])
+        older = json.loads((folder / f"results_{DATE}.json").read_text())
+        (folder / f"results_{date}.json").write_text(json.dumps(older | changes))
 
     def test_lines_that_are_no_samples_are_named(self, tmp_path: Path, edition: Edition) -> None:
         first, second, third = edition.documents("r1_1_b")[:3]
