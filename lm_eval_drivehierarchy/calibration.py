@@ -20,6 +20,7 @@ from scipy import stats
 from drivehierarchy_gym.errors import DriveHierarchyError, unknown_name
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
 from lm_eval_drivehierarchy.tasks import RANK_BUDGETS, TASKS_BY_ID, Task
+from lm_eval_drivehierarchy.wording import counted
 
 Floats = NDArray[np.float64]
 Scores = Mapping[str, Mapping[str, float]]
@@ -135,7 +136,9 @@ def calibrate(scores: Scores, tasks: Pool, scheme: Scheme = PAPER_SCHEME) -> Cal
 def score_matrix(scores: Scores, tasks: Sequence[str]) -> Floats:
     """Scores as (models, tasks); raises CalibrationError where one is missing or no number between 0 and 100."""
     if len(scores) < MIN_MODELS:
-        raise CalibrationError(f"a pool of {len(scores)} models has no rank correlation; at least {MIN_MODELS} needed")
+        raise CalibrationError(
+            f"a pool of {counted(len(scores), 'model')} has no rank correlation; at least {MIN_MODELS} needed"
+        )
     matrix = np.empty((len(scores), len(tasks)))
     for row, (model, found) in enumerate(scores.items()):
         missing = [task for task in tasks if found.get(task) is None]

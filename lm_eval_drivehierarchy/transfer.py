@@ -11,6 +11,7 @@ from lm_eval_drivehierarchy.comparability import protocol_differences, refuse
 from lm_eval_drivehierarchy.paper_tables import paper_tables
 from lm_eval_drivehierarchy.parsing.parsed import ParseRule
 from lm_eval_drivehierarchy.report.analysis import pair_of
+from lm_eval_drivehierarchy.report.cells import FEW_SCENES, few
 from lm_eval_drivehierarchy.report.document import Block, Cell, Document, Mark, Note, Section, Text, table
 from lm_eval_drivehierarchy.results import ModelResult
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
@@ -153,6 +154,9 @@ def page(
     notes: list[Block] = [Note(caveats.TRANSFER), Note("Controls: " + "; ".join(CONTROLS) + ".")]
     if any(run.run.endswith("(paper)") for run in found):
         notes.append(Note(caveats.PAPER_TRANSFER))
+    differences = [change.difference for run in found for change in [*run.tasks.values(), run.open, run.r4] if change]
+    if any(few(difference) for difference in differences):
+        notes.append(Note(caveats.FEW_SCENES.format(few=FEW_SCENES)))
     if base is not None:
         notes += [Note(sentence, warning=True) for sentence in protocol_differences([base, *tuned])]
     sections.append(Section("Reading this", tuple(notes)))
@@ -227,7 +231,7 @@ def _change(change: Change | None, decimals: int = 2) -> Cell:
     estimate = change.difference
     text = f"{estimate.value:+.{decimals}f}"
     if estimate.low is not None and estimate.high is not None:
-        text += f" [{estimate.low:+.{decimals}f}, {estimate.high:+.{decimals}f}]"
+        text += f" [{estimate.low:+.{decimals}f}, {estimate.high:+.{decimals}f}]{few(estimate)}"
     marks: dict[Verdict | None, Mark | None] = {"better": "good", "worse": "bad", "tie": None, None: None}
     return Cell(text, estimate.value, marks[change.verdict])
 

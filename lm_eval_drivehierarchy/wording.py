@@ -8,7 +8,7 @@ LEAST_P = 0.001
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """A number with its noun: "1 run", "2 runs", "0 runs"; `plural` where an s does not make it."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def p_value(p: float) -> str:

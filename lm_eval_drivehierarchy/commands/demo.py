@@ -25,6 +25,7 @@ from lm_eval_drivehierarchy.baselines import baseline
 from lm_eval_drivehierarchy.commands.evaluate import evaluate
 from lm_eval_drivehierarchy.commands.report import report as write_page
 from lm_eval_drivehierarchy.serve import BaselineServer, ItemFinder
+from lm_eval_drivehierarchy.wording import counted
 
 DRIVERS = ("expert", "follower")
 """Who drives: one that sees everything, and one that follows its route and ignores everybody."""
@@ -149,7 +150,10 @@ def _write_report(out: Path, found: Collection) -> None:
     for driver in DRIVERS:
         total = summarise(found, driver).total
         interval = "" if total.interval is None else f" [{total.interval[0]:.2f}, {total.interval[1]:.2f}]"
-        lines.append(f"- `{driver}`: mean S {total.composed:.2f}{interval} over {total.scored} of {total.planned} runs")
+        lines.append(
+            f"- `{driver}`: mean S {total.composed:.2f}{interval} over {total.scored} of "
+            f"{counted(total.planned, 'run')}"
+        )
     lines += [
         "",
         "The decisive moment of every run of `expert`, and a [video](video.mp4) of four of them at double speed:",

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from lm_eval_drivehierarchy.commands.options import RULE_HELP, parse_rule
+from lm_eval_drivehierarchy.commands.terminal import print_table
 from lm_eval_drivehierarchy.parsing.parsed import PARSE_RULES
 from lm_eval_drivehierarchy.report.analysis import Analysis, analyse
+from lm_eval_drivehierarchy.report.cells import closed_loop_text, estimate_text
 from lm_eval_drivehierarchy.report.files import write_report
 from lm_eval_drivehierarchy.result_files import read_all
 from lm_eval_drivehierarchy.tasks import RANKS
@@ -44,15 +44,14 @@ def report(
 
 
 def _print(found: Analysis, console: Console) -> None:
-    table = Table(box=box.SIMPLE, caption=f"scores 0-100 with 95 % intervals; ranks under the rule {found.rule}")
-    for name in ("model", *(f"S_open, {rule}" for rule in PARSE_RULES), *(f"R{rank}" for rank in RANKS), "R4"):
-        table.add_column(name, justify="left" if name == "model" else "right")
+    columns = ["model", *(f"S_open, {rule}" for rule in PARSE_RULES), *(f"R{rank}" for rank in RANKS), "R4"]
+    rows = []
     for model in found.models:
-        totals = [model.open_loop[rule].open.format() if rule in model.open_loop else "" for rule in PARSE_RULES]
+        totals = [estimate_text(model.open_loop[rule].open) if rule in model.open_loop else "" for rule in PARSE_RULES]
         own = model.open_loop.get(found.rule)
-        ranks = [own.ranks[rank].format() if own else "" for rank in RANKS]
-        closed = model.closed_loop.estimates.overall.format() if model.closed_loop else ""
-        table.add_row(escape(model.result.model), *totals, *ranks, closed)
-    console.print(table)
+        ranks = [estimate_text(own.ranks[rank]) if own else "" for rank in RANKS]
+        closed = closed_loop_text(model)
+        rows.append([model.result.model, *totals, *ranks, closed])
+    print_table(console, columns, rows, caption=f"scores 0-100 with 95 % intervals; ranks under the rule {found.rule}")
     for warning in found.warnings:
         console.print(f"[yellow]note:[/] {escape(warning)}")

@@ -7,17 +7,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from lm_eval_drivehierarchy.commands.options import RULE_HELP, parse_rule
 from lm_eval_drivehierarchy.commands.sft_export import check_command, export_command
+from lm_eval_drivehierarchy.commands.terminal import print_table
 from lm_eval_drivehierarchy.comparability import like_paper, refuse
-from lm_eval_drivehierarchy.report.document import Document, Note
-from lm_eval_drivehierarchy.report.document import Table as PageTable
-from lm_eval_drivehierarchy.report.document import Text as PageText
+from lm_eval_drivehierarchy.report.document import Document, Note, Table, Text
 from lm_eval_drivehierarchy.report.files import write_bytes
 from lm_eval_drivehierarchy.report.html import html
 from lm_eval_drivehierarchy.report.markdown import markdown
@@ -63,15 +60,14 @@ def targets_command(
         typer.echo(json.dumps(record, indent=1, allow_nan=False))
         return
     console = Console()
-    table = Table("task", "", "score", "best known", "by", "deficit", box=box.SIMPLE)
+    rows = []
     for task, deficit in found.items():
         relative = "undefined" if deficit.relative is None else f"{100 * deficit.relative:+.0f} %"
-        mark = "bold" if task in picked else ""
-        table.add_row(
-            task, TASKS_BY_ID[task].title, f"{deficit.score:.2f}", f"{deficit.best.score:.2f}",
-            escape(deficit.best.model), relative, style=mark,
-        )  # fmt: skip
-    console.print(table)
+        scores = (f"{deficit.score:.2f}", f"{deficit.best.score:.2f}")
+        rows.append([task, TASKS_BY_ID[task].title, *scores, deficit.best.model, relative])
+    columns = ("task", "", "score", "best known", "by", "deficit")
+    styles = ["bold" if task in picked else "" for task in found]
+    print_table(console, columns, rows, text=(0, 1, 4), styles=styles)
     for name, tasks in groups.items():
         console.print(f"{name}: {','.join(tasks)}")
     if not groups:
@@ -128,14 +124,11 @@ def _print(document: Document, console: Console) -> None:
     console.print(f"{escape(document.title)}\n{escape(document.lead)}")
     for section in document.sections:
         for block in section.blocks:
-            if isinstance(block, PageTable):
-                table = Table(box=box.SIMPLE, title=escape(f"{section.title}. {block.caption}"), title_justify="left")
-                for column, name in enumerate(block.columns):
-                    table.add_column(escape(name), justify="left" if column < block.text_columns else "right")
-                for row in block.rows:
-                    table.add_row(*(escape(cell.shown) for cell in row))
-                console.print(table)
-            elif isinstance(block, PageText):
+            if isinstance(block, Table):
+                rows = [[cell.shown for cell in row] for row in block.rows]
+                title = f"{section.title}. {block.caption}"
+                print_table(console, block.columns, rows, text=range(block.text_columns), title=title)
+            elif isinstance(block, Text):
                 console.print(escape(block.text))
             elif isinstance(block, Note):
                 console.print(f"[{'yellow' if block.warning else 'dim'}]note: {escape(block.text)}[/]")

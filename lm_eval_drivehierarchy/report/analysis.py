@@ -122,6 +122,8 @@ class Analysis:
     best: dict[str, BestKnown]
     pairs: tuple[Pair, ...]
     correlations: Correlations | None
+    measured_correlations: Correlations | None
+    """Over the measured models alone, where they answered other questions than the paper's."""
     warnings: tuple[str, ...]
 
 
@@ -160,6 +162,7 @@ def analyse(
         best=best,
         pairs=tuple(_pairs(models, rule, seed)),
         correlations=_correlations(measured, published, reference_rule),
+        measured_correlations=None if same_questions or not published else _correlations(measured, [], reference_rule),
         warnings=tuple(warnings(measured)),
     )
 

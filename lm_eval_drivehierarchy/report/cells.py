@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from lm_eval_drivehierarchy import caveats
-from lm_eval_drivehierarchy.comparability import like_paper
+from lm_eval_drivehierarchy.comparability import driven_like_paper, like_paper
 from lm_eval_drivehierarchy.report.analysis import Analysis, ModelAnalysis
 from lm_eval_drivehierarchy.report.document import Cell, Mark
 from lm_eval_drivehierarchy.report.figures import Profile
@@ -13,18 +13,46 @@ from lm_eval_drivehierarchy.results import TaskResult
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
 from lm_eval_drivehierarchy.statistics.paired import Comparison
 from lm_eval_drivehierarchy.tasks import TASKS_BY_ID
+from lm_eval_drivehierarchy.wording import p_value
 
 MODELS_A_FIGURE = 4
 EMPTY = Cell("", mark="missing")
-PAPER_SUITE, PAPER_BACKEND = "release", "carla"
-"""R4 suite and simulator of the paper's Table 2."""
+FEW_SCENES = 30
+"""Below this number of scenes, it stands beside the interval; `statistics.bootstrap` says how far that can be off."""
+
+
+def estimate_text(estimate: Estimate, decimals: int = 1) -> str:
+    """Value with its interval and, where that rests on few scenes, their number; or why there is no value in a word."""
+    return estimate.format(decimals) + few(estimate)
+
+
+def few(estimate: Estimate) -> str:
+    """Number of scenes behind an interval, where it is small."""
+    has_few = estimate.low is not None and 0 < estimate.clusters < FEW_SCENES
+    return f" n={estimate.clusters}" if has_few else ""
 
 
 def estimate_cell(estimate: Estimate, decimals: int = 1) -> Cell:
-    """Value with its interval, or why there is none in one word."""
+    """`estimate_text` as a cell."""
     if estimate.value is None:
         return Cell(estimate.format(), mark="missing")
-    return Cell(estimate.format(decimals), estimate.value)
+    return Cell(estimate_text(estimate, decimals), estimate.value)
+
+
+def closed_loop_text(model: ModelAnalysis) -> str:
+    """R4 with its interval, and on how many scenarios of the suite it was measured where not on all; "" without R4."""
+    run = model.result.closed_loop
+    if model.closed_loop is None or run is None:
+        return ""
+    part = f" on {len(run.scenarios)} of {len(run.suite_scenarios or ())} scenarios" if run.uncovered else ""
+    return estimate_text(model.closed_loop.estimates.overall) + part
+
+
+def closed_loop_cell(model: ModelAnalysis) -> Cell:
+    """`closed_loop_text` as a cell."""
+    if model.closed_loop is None:
+        return EMPTY
+    return Cell(closed_loop_text(model), model.closed_loop.estimates.overall.value)
 
 
 def difference_cell(comparison: Comparison) -> Cell:
@@ -34,7 +62,7 @@ def difference_cell(comparison: Comparison) -> Cell:
         return EMPTY
     text = f"{estimate.value:+.1f}"
     if estimate.low is not None and estimate.high is not None:
-        text += f" [{estimate.low:+.1f}, {estimate.high:+.1f}]"
+        text += f" [{estimate.low:+.1f}, {estimate.high:+.1f}]{few(estimate)}"
     return Cell(text, estimate.value)
 
 
@@ -44,9 +72,9 @@ def verdict_cell(comparison: Comparison) -> Cell:
     return Cell(comparison.verdict, mark=marks[comparison.verdict])
 
 
-def p_value_cell(comparison: Comparison) -> Cell:
-    """Unadjusted p-value."""
-    return Cell(f"{comparison.p_value:.4f}", comparison.p_value)
+def p_value_cell(p: float) -> Cell:
+    """A p-value; never 0."""
+    return Cell(p_value(p), p)
 
 
 def count_cell(result: TaskResult) -> Cell:
@@ -107,14 +135,15 @@ def spoken(profile: Profile) -> str:
 
 def other_edition(analysis: Analysis) -> str:
     """Caveat for results on questions that the paper did not use."""
-    editions = sorted({m.result.edition or "unknown" for m in analysis.models if not like_paper(m.result)})
+    models = [model.result for model in analysis.models if model.result.tasks and not like_paper(model.result)]
+    editions = sorted({model.edition or "unknown" for model in models})
     return caveats.OTHER_EDITION.format(edition=", ".join(editions))
 
 
 def other_suite(analysis: Analysis) -> str | None:
     """Caveat for R4 runs that are not the paper's scenarios on the paper's simulator; None where all are."""
     runs = [model.result.closed_loop for model in analysis.models if model.result.closed_loop is not None]
-    other = [run for run in runs if run.suite != PAPER_SUITE or run.settings.get("backend") != PAPER_BACKEND]
+    other = [run for run in runs if not driven_like_paper(run)]
     if not other:
         return None
     suites = sorted({f"suite {run.suite or 'unknown'}" for run in other})

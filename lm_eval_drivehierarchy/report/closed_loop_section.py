@@ -19,6 +19,10 @@ from lm_eval_drivehierarchy.report.cells import (
 )
 from lm_eval_drivehierarchy.report.document import Block, Cell, Note, Picture, Text, table
 from lm_eval_drivehierarchy.report.figures import Profile
+from lm_eval_drivehierarchy.wording import counted
+
+FEWEST_SCENARIOS = 8
+"""Scenarios from which on a family's interval is drawn in the figure; the statistics call fewer too few to resample."""
 
 
 def closed_loop(analysis: Analysis) -> Iterator[Block]:
@@ -29,11 +33,14 @@ def closed_loop(analysis: Analysis) -> Iterator[Block]:
     for number, part in enumerate(chunks(able, MODELS_A_FIGURE), start=1):
         families = dict.fromkeys(row.family for model in part if model.closed_loop for row in model.closed_loop.rows)
         profiles = [
-            Profile(model.result.model, model.closed_loop.estimates.families) for model in part if model.closed_loop
+            Profile(model.result.model, model.closed_loop.estimates.families, _scenarios(model))
+            for model in part
+            if model.closed_loop
         ]
         yield Picture(
             f"families-{number}",
-            "R4 score by scenario family, with 95 % intervals over scenarios where a family has several",
+            f"R4 score by scenario family, with 95 % intervals over scenarios from {FEWEST_SCENARIOS} of them on; with "
+            "fewer, each is a mark of its own (intervals are in the tables)",
             "Bar chart of R4 scores by family. " + "; ".join(f"{p.name}: {spoken(p)}" for p in profiles),
             figures.png(figures.bars(profiles, {name: family_name(name) for name in families}, unit="R4 score")),
         )
@@ -47,6 +54,20 @@ def closed_loop(analysis: Analysis) -> Iterator[Block]:
     yield Note(caveats.CLOSED_LOOP)
     if any(m.closed_loop and m.closed_loop.estimates.repeat_sd is None for m in able):
         yield Note(caveats.SINGLE_RUN)
+
+
+def _scenarios(model: ModelAnalysis) -> dict[str, list[float]]:
+    """Family -> score of each of its scenarios, repeats averaged, for families too small for a telling interval."""
+    run = model.result.closed_loop
+    assert run is not None
+    scores: dict[str, dict[str, list[float]]] = {}
+    for episode in run.episodes:
+        scores.setdefault(episode.family, {}).setdefault(episode.scenario, []).append(episode.score)
+    return {
+        family: [float(np.mean(repeats)) for repeats in scenarios.values()]
+        for family, scenarios in scores.items()
+        if len(scenarios) < FEWEST_SCENARIOS
+    }
 
 
 def _family_table(model: ModelAnalysis, closed: ClosedLoopAnalysis) -> Block:
@@ -91,7 +112,7 @@ def _endings_table(model: ModelAnalysis, closed: ClosedLoopAnalysis) -> Block:
     ]
     return table(
         f"r4-endings-{slug(model.result.model)}",
-        f"{model.result.model}: how its {total} runs ended, and in how many each event occurred",
+        f"{model.result.model}: how its {counted(total, 'run')} ended, and in how many each event occurred",
         ("", "what", "runs", "share"),
         rows,
         text_columns=2,
@@ -102,8 +123,9 @@ def _closed_loop_summary(model: ModelAnalysis, closed: ClosedLoopAnalysis) -> st
     run = model.result.closed_loop
     assert run is not None
     parts = [
-        f"{model.result.model}: R4 {closed.estimates.overall.format(2)} over {closed.estimates.overall.clusters} "
-        f"scenarios ({len(run.episodes)} of {run.planned} planned runs have a result)"
+        f"{model.result.model}: R4 {closed.estimates.overall.format(2)} over "
+        f"{counted(closed.estimates.overall.clusters, 'scenario')} (a result of {len(run.episodes)} of "
+        f"{counted(run.planned, 'planned run')})"
     ]
     repeats = closed.estimates.overall_repeats
     if closed.estimates.repeat_sd is not None:
@@ -113,10 +135,10 @@ def _closed_loop_summary(model: ModelAnalysis, closed: ClosedLoopAnalysis) -> st
         )
     if closed.decisions:
         parts.append(
-            f"{closed.faults} of {closed.decisions} decisions ({100 * closed.faults / closed.decisions:.1f} %) had no "
-            "usable answer, so the last control was kept"
+            f"{closed.faults} of {counted(closed.decisions, 'decision')} "
+            f"({100 * closed.faults / closed.decisions:.1f} %) had no usable answer, so the last control was kept"
             if closed.faults
-            else f"all {closed.decisions} decisions had a usable answer"
+            else f"{counted(closed.decisions, 'decision')}, each with a usable answer"
         )
     if run.void:
         void = ", ".join(f"{number} {kind.replace('_', ' ')}" for kind, number in run.void.items())

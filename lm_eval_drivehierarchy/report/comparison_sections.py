@@ -8,9 +8,10 @@ from lm_eval_drivehierarchy import caveats
 from lm_eval_drivehierarchy.comparability import like_paper
 from lm_eval_drivehierarchy.paper import rank_scores
 from lm_eval_drivehierarchy.report import figures
-from lm_eval_drivehierarchy.report.analysis import Analysis, Pair
+from lm_eval_drivehierarchy.report.analysis import Analysis, Correlations, Pair
 from lm_eval_drivehierarchy.report.cells import (
     EMPTY,
+    closed_loop_cell,
     difference_cell,
     estimate_cell,
     other_edition,
@@ -25,6 +26,10 @@ from lm_eval_drivehierarchy.report.document import Block, Cell, Note, Picture, T
 from lm_eval_drivehierarchy.report.figures import Point
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
 from lm_eval_drivehierarchy.tasks import RANKS, TASKS, TASKS_BY_ID
+from lm_eval_drivehierarchy.wording import counted
+
+MOST_NAMED = 6
+"""Models of a pool that a caption names; of a larger pool it gives the number."""
 
 
 def differences(analysis: Analysis) -> Iterator[Block]:
@@ -40,7 +45,7 @@ def differences(analysis: Analysis) -> Iterator[Block]:
             [
                 Cell(f"{pair.second} against {pair.first}"),
                 verdict_cell(total) if total else Cell("S_open incomplete", mark="missing"),
-                *([difference_cell(total), p_value_cell(total)] if total else [EMPTY, EMPTY]),
+                *([difference_cell(total), p_value_cell(total.p_value)] if total else [EMPTY, EMPTY]),
                 *(Cell(str(verdicts.count(kind)), verdicts.count(kind)) for kind in ("better", "worse", "tie")),
                 Cell(str(pair.common), pair.common),
                 difference_cell(driven) if driven else EMPTY,
@@ -76,13 +81,17 @@ def _pair_table(pair: Pair) -> Block:
             Cell(score_name(name)),
             verdict_cell(comparison),
             difference_cell(comparison),
-            p_value_cell(comparison),
-            Cell(f"{comparison.p_adjusted:.3f}", comparison.p_adjusted),
+            p_value_cell(comparison.p_value),
+            p_value_cell(comparison.p_adjusted),
             Cell(str(comparison.difference.n), comparison.difference.n),
         ]
         for name, comparison in pair.results.items()
     ]
-    dropped = f"; {pair.left_out} items that only one of them answered are left out" if pair.left_out else ""
+    dropped = f"; {counted(pair.left_out, 'item')} that only one of them answered left out" if pair.left_out else ""
+    if pair.scenarios_left_out:
+        apart = "uncompared, as the runs were not one test or share none"
+        why = "that only one of them drove" if pair.scenarios else apart
+        dropped += f"; R4: {counted(pair.scenarios_left_out, 'scenario')} {why}"
     return table(
         f"difference-{slug(pair.second)}-{slug(pair.first)}",
         f"{pair.second} minus {pair.first}{dropped}",
@@ -114,13 +123,12 @@ def beside_paper(analysis: Analysis) -> Iterator[Block]:
         found = measured.open_loop.get("official")
         if found is None:
             continue
-        closed = measured.closed_loop
         entries.append(
             (
                 found.open.value if found.open.value is not None else -1.0,
                 [Cell(measured.result.model, mark="weak"), Cell("measured"), estimate_cell(found.open)]
                 + [estimate_cell(found.ranks[rank]) for rank in RANKS]
-                + [estimate_cell(closed.estimates.overall) if closed else EMPTY],
+                + [closed_loop_cell(measured)],
             )
         )
     entries.sort(key=lambda entry: -entry[0])
@@ -136,8 +144,8 @@ def beside_paper(analysis: Analysis) -> Iterator[Block]:
         if place is not None:
             tied = f"cannot be told from {', '.join(place.tied)}" if place.tied else "is told apart from all of them"
             yield Text(
-                f"{measured.result.model}: {len(place.above)} of the paper's models are above it, {len(place.below)} "
-                f"below, and it {tied}."
+                f"{measured.result.model}: of the paper's models, {len(place.above)} above it and {len(place.below)} "
+                f"below; it {tied}."
             )
     if not all(like_paper(model.result) for model in analysis.models if model.result.tasks):
         yield Note(other_edition(analysis))
@@ -160,7 +168,8 @@ def open_against_closed(analysis: Analysis) -> Iterator[Block]:
     ]
     for model in analysis.models:
         found = model.open_loop.get(analysis.reference_rule)
-        if found and model.closed_loop and found.open.value is not None:
+        run = model.result.closed_loop
+        if found and model.closed_loop and run and run.whole and found.open.value is not None:
             points.append(Point(model.result.model, found.open, model.closed_loop.estimates.overall, reference=False))
     if len(points) >= 3:
         values = "; ".join(f"{p.name} {p.open.format()}, {p.closed.format()}" for p in points)
@@ -173,48 +182,83 @@ def open_against_closed(analysis: Analysis) -> Iterator[Block]:
         shown = {point.name for point in points}
         absent = [m.result.model for m in analysis.models if m.result.model not in shown]
         if absent:
-            yield Text(f"Not in the figure, for want of a complete S_open or of R4: {', '.join(absent)}.")
+            yield Text(
+                "Not in the figure, for want of a complete S_open or of R4 on a whole, known suite: "
+                f"{', '.join(absent)}."
+            )
         yield Note(caveats.SCALES)
         if analysis.published and (suite := other_suite(analysis)) is not None:
             yield Note(suite)
-    found_correlations = analysis.correlations
-    if found_correlations is None:
-        return
-    names = {"R1": "R1", "R2": "R2", "R3": "R3"}
-    if any(found_correlations.ranks[name, "R4"].value is not None for name in names):
-        names["R4"] = "R4"
-    size = len(found_correlations.pool)
     published = {model.model for model in analysis.published}
-    pool = f"the paper's {size} models alone" if set(found_correlations.pool) == published else f"{size} models"
+    if analysis.correlations is not None:
+        alone = set(analysis.correlations.pool) == published
+        size = len(analysis.correlations.pool)
+        pool = f"the paper's {size} models alone, none of them measured here" if alone else counted(size, "model")
+        yield from _correlated(analysis.correlations, pool, "")
+        if alone:
+            yield Note(_why_alone(analysis))
+    if analysis.measured_correlations is not None:
+        names = analysis.measured_correlations.pool
+        members = f" ({', '.join(names)})" if len(names) <= MOST_NAMED else ""
+        yield from _correlated(
+            analysis.measured_correlations, f"{counted(len(names), 'measured model')}{members}", "-measured"
+        )
+    if analysis.correlations is not None or analysis.measured_correlations is not None:
+        yield Note(caveats.CORRELATION)
+
+
+def _why_alone(analysis: Analysis) -> str:
+    """What keeps the measured models out of the correlations over the paper's, and out of correlations of their own."""
+    measured = [model.result for model in analysis.models if model.result.tasks]
+    other = [model for model in measured if not like_paper(model)]
+    complete = [model for model in measured if len(model.scores(analysis.reference_rule)) == len(TASKS)]
+    why = "no measured model has a score on every task"
+    if other:
+        edition = ", ".join(sorted({model.edition or "unknown" for model in other}))
+        why = f"the measured models answered other questions (edition {edition})"
+    text = f"Correlations over the paper's models say nothing about the measured ones: {why}."
+    if other and analysis.measured_correlations is None:
+        text += (
+            f" Correlations of their own need three models with a score on every task; there "
+            f"{'is' if len(complete) == 1 else 'are'} {counted(len(complete), 'such model')}."
+        )
+    return text
+
+
+def _correlated(found: Correlations, pool: str, suffix: str) -> Iterator[Block]:
+    """Figures and table of the correlations over the models that `pool` names; `suffix` tells their ids apart."""
+    names = {"R1": "R1", "R2": "R2", "R3": "R3"}
+    if any(found.ranks[name, "R4"].value is not None for name in names):
+        names["R4"] = "R4"
+    size = counted(len(found.pool), "model")
+    bounded = any(estimate.low is not None for estimate in found.ranks.values())
+    intervals = ", with 95 % intervals" if bounded else "; so few models allow no intervals"
     yield Picture(
-        "rank-correlations",
-        f"Spearman correlations of rank scores over {pool}, with 95 % intervals. A rank's score is the weighted "
-        "sum of its tasks, as in the paper.",
-        "Heat map: " + _spoken_correlations(found_correlations.ranks, list(names)),
-        figures.png(figures.heat_map(found_correlations.ranks, names, f"Ranks, {size} models")),
+        f"rank-correlations{suffix}",
+        f"Spearman correlations of rank scores over {pool}{intervals}. A rank's score is the weighted sum of its "
+        "tasks, as in the paper.",
+        "Heat map: " + _spoken_correlations(found.ranks, list(names)),
+        figures.png(figures.heat_map(found.ranks, names, f"Ranks, {size}")),
     )
     yield Picture(
-        "task-correlations",
+        f"task-correlations{suffix}",
         f"Spearman correlations of task scores over {pool}",
-        "Heat map: " + _spoken_correlations(found_correlations.tasks, [task.id for task in TASKS]),
+        "Heat map: " + _spoken_correlations(found.tasks, [task.id for task in TASKS]),
         figures.png(
             figures.heat_map(
-                found_correlations.tasks,
-                {task.id: f"{task_code(task.id)} {task.title}" for task in TASKS},
-                f"Tasks, {size} models",
+                found.tasks, {task.id: f"{task_code(task.id)} {task.title}" for task in TASKS}, f"Tasks, {size}"
             )
         ),
     )
-    between = found_correlations.open_closed
+    between = found.open_closed
     if between.value is not None:
-        yield Text(f"S_open and R4: Spearman's rho {between.format(3)}, n = {between.n}.")
+        yield Text(f"S_open and R4 over {pool}: Spearman's rho {between.format(3)}, n = {between.n}.")
     rows = []
     for i, first in enumerate(names):
         for second in list(names)[i + 1 :]:
-            estimate = found_correlations.ranks[first, second]
+            estimate = found.ranks[first, second]
             rows.append([Cell(f"{first} and {second}"), estimate_cell(estimate, 3), Cell(str(estimate.n), estimate.n)])
-    yield table("rank-correlations", "Rank correlations with 95 % intervals", ("ranks", "rho", "n"), rows)
-    yield Note(caveats.CORRELATION)
+    yield table(f"rank-correlations{suffix}", f"Rank correlations over {pool}{intervals}", ("ranks", "rho", "n"), rows)
 
 
 def _spoken_correlations(found: dict[tuple[str, str], Estimate], names: Sequence[str]) -> str:

@@ -9,7 +9,12 @@ from lm_eval_drivehierarchy.parsing.parsed import PARSE_RULES
 from lm_eval_drivehierarchy.report.analysis import Analysis, ModelAnalysis
 from lm_eval_drivehierarchy.report.cells import (
     EMPTY,
+    FEW_SCENES,
+    closed_loop_cell,
+    closed_loop_text,
     estimate_cell,
+    estimate_text,
+    few,
     joined,
     task_code,
 )
@@ -17,15 +22,16 @@ from lm_eval_drivehierarchy.report.closed_loop_section import closed_loop
 from lm_eval_drivehierarchy.report.comparison_sections import beside_paper, differences, open_against_closed
 from lm_eval_drivehierarchy.report.document import Block, Cell, Document, Note, Section, Text, table
 from lm_eval_drivehierarchy.report.open_loop_sections import boxes, power, profile, ranks, tasks, weak_tasks
+from lm_eval_drivehierarchy.statistics.estimates import Estimate
 from lm_eval_drivehierarchy.targets import THRESHOLD
 from lm_eval_drivehierarchy.tasks import RANKS, TASKS
+from lm_eval_drivehierarchy.wording import counted
 
 
 def report(analysis: Analysis, title: str = "DriveHierarchy report") -> Document:
     """The page about the models of `analysis`."""
     sections = [Section(name, tuple(blocks)) for name, build in SECTIONS.items() if (blocks := list(build(analysis)))]
-    count = len(analysis.models)
-    lead = f"{count} measured model{'s' if count != 1 else ''}"
+    lead = counted(len(analysis.models), "measured model")
     if analysis.published:
         lead += f", beside the {len(analysis.published)} of the paper (arXiv:2609.31814)"
     lead += f". Profiles and comparisons use the parsing rule {analysis.rule}; 95 % intervals resample whole scenes."
@@ -42,7 +48,7 @@ def overview(analysis: Analysis) -> Iterator[Block]:
             found = model.open_loop.get(rule)
             cells.append(estimate_cell(found.open) if found else EMPTY)
         cells += [estimate_cell(open_loop.ranks[rank]) if open_loop else EMPTY for rank in RANKS]
-        cells.append(estimate_cell(model.closed_loop.estimates.overall) if model.closed_loop else EMPTY)
+        cells.append(closed_loop_cell(model))
         cells.append(Cell(f"{len(model.result.tasks)} of {len(TASKS)}", len(model.result.tasks)))
         cells.append(Cell(model.result.edition or ""))
         rows.append(cells)
@@ -57,6 +63,10 @@ def overview(analysis: Analysis) -> Iterator[Block]:
     yield table("overview", f"Scores 0-100 with 95 % intervals; ranks under the rule {analysis.rule}", columns, rows)
     for model in analysis.models:
         yield Text(_summary(model, analysis))
+    if any(few(estimate) for estimate in _estimates(analysis)):
+        yield Note(caveats.FEW_SCENES.format(few=FEW_SCENES))
+    if any(_flawless(estimate) for estimate in _estimates(analysis)):
+        yield Note(caveats.FLAWLESS)
     yield Note(caveats.OPEN_SCORE)
     yield Note(caveats.HIERARCHY)
     yield Note(caveats.DATA)
@@ -64,11 +74,27 @@ def overview(analysis: Analysis) -> Iterator[Block]:
         yield Note(warning, warning=True)
 
 
+def _estimates(analysis: Analysis) -> Iterator[Estimate]:
+    """Every score of the measured models."""
+    for model in analysis.models:
+        for found in model.open_loop.values():
+            yield from (found.open, *found.ranks.values(), *found.tasks.values())
+        if model.closed_loop is not None:
+            yield from (model.closed_loop.estimates.overall, *model.closed_loop.estimates.families.values())
+
+
+def _flawless(estimate: Estimate) -> bool:
+    """True for a score without spread that has an interval all the same."""
+    return estimate.stderr == 0 and estimate.low is not None and estimate.low != estimate.high
+
+
 def _summary(model: ModelAnalysis, analysis: Analysis) -> str:
     found = model.open_loop.get(analysis.rule)
     parts = []
     if found is not None:
-        parts.append(f"S_open {found.open.format()}" if found.open.value is not None else f"S_open {found.open.reason}")
+        parts.append(
+            f"S_open {estimate_text(found.open)}" if found.open.value is not None else f"S_open {found.open.reason}"
+        )
         values = {task: estimate.value for task, estimate in found.tasks.items() if estimate.value is not None}
         if len(values) > 3:
             top, bottom = max(values, key=values.__getitem__), min(values, key=values.__getitem__)
@@ -80,13 +106,13 @@ def _summary(model: ModelAnalysis, analysis: Analysis) -> str:
     if model.targets:
         parts.append(f"{-100 * THRESHOLD:.0f} % or more behind the best known on {_tasks_in_words(model)}")
     if model.closed_loop is not None:
-        parts.append(f"R4 {model.closed_loop.estimates.overall.format()}")
+        parts.append(f"R4 {closed_loop_text(model)}")
     return f"{model.result.model}: " + ("; ".join(parts) or "no scores") + "."
 
 
 def _tasks_in_words(model: ModelAnalysis) -> str:
     if len(model.targets) == len(model.deficits):
-        return f"all {len(model.deficits)} tasks"
+        return "all tasks" if len(model.deficits) == len(TASKS) else f"all of {counted(len(model.deficits), 'task')}"
     return ", ".join(task_code(task) for task in model.targets)
 
 
@@ -101,6 +127,8 @@ def provenance(analysis: Analysis) -> Iterator[Block]:
         run = result.closed_loop
         if run is not None:
             entries |= {"R4 suite": run.suite, "R4 suite hash": run.suite_hash, "R4 evaluator": run.evaluator}
+            size = len(run.suite_scenarios) if run.suite_scenarios is not None else "an unknown number"
+            entries |= {"R4 scenarios": f"{len(run.scenarios)} of {size}", "R4 repeats": str(run.repeats or "unknown")}
             entries |= {f"R4 setting {key}": str(value) for key, value in sorted(run.settings.items())}
         facts += [[Cell(result.model), Cell(key), Cell(value)] for key, value in entries.items() if value is not None]
     if facts:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -34,6 +34,9 @@ class Profile:
 
     name: str
     values: Mapping[str, Estimate]
+    single: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Per axis, the values that the estimate is the mean of, where they are few enough to be drawn one by one: then
+    they stand in for its interval, which would only say that little is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,7 @@ def radar(profiles: Sequence[Profile], axes: Mapping[str, str], band: Band | Non
 
 
 def bars(profiles: Sequence[Profile], axes: Mapping[str, str], band: Band | None = None, unit: str = "score") -> Figure:
-    """Horizontal bars with their intervals, one group an axis; `band` as a grey range with its median."""
+    """Horizontal bars with intervals or single values, one group an axis; `band` as a grey range with its median."""
     _check(profiles)
     height = 0.8 / max(len(profiles), 1)
     figure = Figure(figsize=(7.6, 0.9 + len(axes) * (0.24 + 0.15 * len(profiles))), dpi=DPI, layout="constrained")
@@ -148,7 +151,20 @@ def bars(profiles: Sequence[Profile], axes: Mapping[str, str], band: Band | None
             )
             if estimate.value < 0.5:  # too short to be seen
                 plot.text(0.6, y, f"{estimate.value:.1f}", va="center", fontsize=7, color=COLOURS[index])
-            if estimate.low is not None and estimate.high is not None:
+            if name in profile.single:
+                plot.plot(
+                    profile.single[name],
+                    [y] * len(profile.single[name]),
+                    marker=MARKERS[index],
+                    ms=4.5,
+                    ls="",
+                    mfc="white",
+                    mec="black",
+                    mew=0.8,
+                    clip_on=False,
+                    zorder=3,
+                )
+            elif estimate.low is not None and estimate.high is not None:
                 plot.plot([estimate.low, estimate.high], [y, y], color="black", lw=1)
                 for end in (estimate.low, estimate.high):
                     plot.plot([end, end], [y - height * 0.22, y + height * 0.22], color="black", lw=1)

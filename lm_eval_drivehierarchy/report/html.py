@@ -9,9 +9,10 @@ from lm_eval_drivehierarchy.report.document import Block, Cell, Document, Note, 
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1b1b; --page: #ffffff; --line: #d5d5d5; --soft: #f5f6f7; --quiet: #5a5a5a;
-  --note: #0072b2; --warn: #b34700; --good: #007a56; --bad: #b34700; --weak: #94427a; }
+  --note: #0072b2; --warn: #b34700; --good: #007a56; --bad: #b34700; --weak: #94427a; --edge: #00000040; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --page: #16181a; --line: #3a3d40; --soft: #202326;
-  --quiet: #a8a8a8; --note: #66b6e6; --warn: #f0914f; --good: #4dc9a0; --bad: #f0914f; --weak: #e0a0cc; } }
+  --quiet: #a8a8a8; --note: #66b6e6; --warn: #f0914f; --good: #4dc9a0; --bad: #f0914f; --weak: #e0a0cc;
+  --edge: #ffffff50; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 72rem; padding: 1.5rem 1.25rem 4rem; background: var(--page); color: var(--ink);
   font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", "Noto Sans", sans-serif; }
@@ -24,12 +25,18 @@ a { color: var(--note); }
 .note, .warning { max-width: 46rem; margin: .6rem 0; padding: .45rem .8rem; background: var(--soft);
   border-left: 4px solid var(--note); font-size: .93rem; }
 .warning { border-color: var(--warn); }
-.scroll { overflow-x: auto; margin: .9rem 0; }
+.scroll { overflow-x: auto; margin: .9rem 0; background:
+  linear-gradient(to right, var(--page) 40%, transparent) 0 0 / 2.5rem 100% no-repeat local,
+  linear-gradient(to left, var(--page) 40%, transparent) 100% 0 / 2.5rem 100% no-repeat local,
+  linear-gradient(to right, var(--edge), transparent) 0 0 / .8rem 100% no-repeat scroll,
+  linear-gradient(to left, var(--edge), transparent) 100% 0 / .8rem 100% no-repeat scroll; }
+.scroll:focus-visible { outline: 2px solid var(--note); }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--quiet); padding: 0 0 .35rem; }
-th, td { padding: .28rem .6rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
-th.text, td.text { text-align: left; } td.text { white-space: normal; min-width: 6rem; }
-thead th { vertical-align: bottom; border-bottom: 2px solid var(--line); white-space: normal; }
+th, td { padding: .28rem .6rem; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }
+th.text, td.text { text-align: left; } td.text { min-width: 6rem; overflow-wrap: anywhere; }
+td.text:first-child { min-width: 8rem; }
+thead th { vertical-align: bottom; border-bottom: 2px solid var(--line); }
 thead th button { all: unset; cursor: pointer; font-weight: 600; }
 thead th button:focus-visible { outline: 2px solid var(--note); }
 th[aria-sort=ascending] button::after { content: " \\2191"; }
@@ -43,6 +50,10 @@ figcaption { color: var(--quiet); font-size: .9rem; max-width: 46rem; }
   table { font-size: 8pt; } tr, figure { break-inside: avoid; } h2 { break-after: avoid; }
   .scroll { overflow: visible; } }
 """
+
+NO_BREAK = "\u00a0"
+BREAKS = ("[", "n=", "on")
+"""What a line of a number may begin with."""
 
 SCRIPT = """
 for (const button of document.querySelectorAll("thead button")) button.addEventListener("click", () => {
@@ -109,7 +120,8 @@ def _table(block: Table) -> str:
         for row in block.rows
     )
     return (
-        f'<div class="scroll"><table id="table-{escape(block.name)}">\n<caption>{escape(block.caption)}</caption>\n'
+        f'<div class="scroll" tabindex="0"><table id="table-{escape(block.name)}">\n'
+        f"<caption>{escape(block.caption)}</caption>\n"
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table></div>"
     )
 
@@ -121,4 +133,13 @@ def _cell(cell: Cell, text: bool) -> str:
         attributes += f' data-sort="{cell.sort:.10g}"'
     elif not text:
         attributes += ' data-sort=""'
-    return f"<td{attributes}>{escape(cell.shown)}</td>"
+    shown = cell.shown if text else _unbroken(cell.shown)
+    return f"<td{attributes}>{escape(shown)}</td>"
+
+
+def _unbroken(number: str) -> str:
+    """A number that can go on in the next line only before its interval, and before what stands behind that."""
+    kept = number.replace(" ", NO_BREAK)
+    for start in BREAKS:
+        kept = kept.replace(NO_BREAK + start, f" {start}")
+    return kept

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from lm_eval_drivehierarchy.report.analysis import Analysis, ModelAnalysis
+from lm_eval_drivehierarchy.report.analysis import Analysis, Correlations, ModelAnalysis
 
 
 def record(analysis: Analysis) -> dict[str, Any]:
     """Plain JSON types. Items and episodes are not repeated; `files` of each model name where they are."""
-    correlations = analysis.correlations
     return {
         "rule": analysis.rule,
         "warnings": list(analysis.warnings),
@@ -21,18 +20,14 @@ def record(analysis: Analysis) -> dict[str, Any]:
                 "second": pair.second,
                 "common_items": pair.common,
                 "left_out_items": pair.left_out,
+                "common_scenarios": pair.scenarios,
+                "left_out_scenarios": pair.scenarios_left_out,
                 "results": {name: asdict(comparison) for name, comparison in pair.results.items()},
             }
             for pair in analysis.pairs
         ],
-        "correlations": None
-        if correlations is None
-        else {
-            "pool": list(correlations.pool),
-            "tasks": _triangle(correlations.tasks),
-            "ranks": _triangle(correlations.ranks),
-            "open_closed": asdict(correlations.open_closed),
-        },
+        "correlations": _correlations(analysis.correlations),
+        "measured_correlations": _correlations(analysis.measured_correlations),
         "best_known": {task: asdict(best) for task, best in analysis.best.items()},
         "published": [model.model_dump(mode="json", exclude_defaults=True) for model in analysis.published],
     }
@@ -70,6 +65,17 @@ def _model(model: ModelAnalysis) -> dict[str, Any]:
         else run.model_dump(mode="json", exclude={"episodes"}) | {"runs": len(run.episodes)} | asdict(closed),
         "files": [record.model_dump(mode="json") for record in result.files],
         "notes": list(result.notes),
+    }
+
+
+def _correlations(found: Correlations | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "pool": list(found.pool),
+        "tasks": _triangle(found.tasks),
+        "ranks": _triangle(found.ranks),
+        "open_closed": asdict(found.open_closed),
     }
 
 

@@ -89,8 +89,8 @@ def export(
         if not entries or (split == "train" and missing):
             raise SftError(
                 f"edition {edition.name} in {edition.folder} gives no {split} samples of "
-                f"{', '.join(missing or wanted)}: {sum(map(len, left_out.values()))} items were left out, "
-                f"{len(held_out)} of {len(scenes)} scenes are "
+                f"{', '.join(missing or wanted)}: {counted(sum(map(len, left_out.values())), 'item')} left out, "
+                f"{len(held_out)} of {counted(len(scenes), 'scene')} "
                 "held out for validation; build a larger edition, or change --validation"
             )
     identity = {

@@ -122,6 +122,18 @@ class TestCommands:
         assert "+79.45" in result.output
         assert "10 of 13" in result.output
 
+    @pytest.mark.parametrize("columns", [60, 80, 100])
+    def test_no_number_is_cut_in_a_narrow_terminal(self, columns: int) -> None:
+        environment = {"COLUMNS": str(columns), "TERM": "dumb"}
+        output = CliRunner().invoke(app, ["sft", "compare", "--paper"], env=environment).output
+        assert "…" not in output
+        assert max(map(len, output.splitlines())) <= columns
+        for run in paper_transfer():
+            for change in run.tasks.values():
+                assert f"{change.difference.value:+.2f}" in output
+            if run.r4 is not None:
+                assert f"{run.r4.difference.value:+.3f}" in output
+
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [

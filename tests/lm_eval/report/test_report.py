@@ -231,6 +231,22 @@ class TestContent:
         assert caveats.PARSING not in notes(driving)
         assert caveats.SINGLE_RUN not in notes(PAGE)
 
+    def test_r4_on_a_part_of_a_suite_is_marked_wherever_it_stands(self) -> None:
+        page = report(analyse([MODELS[0], part_of_suite(MODELS[1], 3)]))
+        for name, column in (("overview", 6), ("paper", 6)):
+            cells = {row[0].text: row[column].text for row in table_named(page, name).rows}
+            assert cells["beta-7B"].endswith(" on 3 of 20 scenarios")
+            assert "scenarios" not in cells["alpha-7B"]
+        assert (
+            "R4: 17 scenarios that only one of them drove" in table_named(page, "difference-beta-7b-alpha-7b").caption
+        )
+        assert {row[2].text for row in table_named(page, "settings").rows if row[1].text == "R4 scenarios"} == {
+            "20 of 20",
+            "3 of 20",
+        }
+        assert "beta-7B" not in next(p for p in page.pictures() if p.name == "open-closed").alt
+        assert "R4 covers 3 of 20 scenarios of suite open" in notes(page)
+
     def test_r4_shows_parts_endings_and_faults(self) -> None:
         run = MODELS[0].closed_loop
         rows = {row[0].text: row for row in table_named(PAGE, "r4-alpha-7b").rows}
@@ -250,7 +266,7 @@ class TestContent:
         episodes = [episode.model_copy(update={"faults": 0}) for episode in run.episodes]
         given = MODELS[0].model_copy(update={"closed_loop": run.model_copy(update={"episodes": episodes})})
         text = markdown(report(analyse([given])))
-        assert f"all {80 * len(episodes)} decisions had a usable answer" in text
+        assert f"{80 * len(episodes)} decisions, each with a usable answer" in text
         assert "had no usable answer" not in text
         assert f"of {80 * len(episodes)} decisions" in markdown(PAGE)
 
@@ -404,7 +420,7 @@ class TestCommand:
         out = tmp_path / "out"
         numbers = json.loads((out / "report.json").read_text(encoding="utf-8"))
         text = (out / "report.md").read_text(encoding="utf-8")
-        page = (out / "report.html").read_text(encoding="utf-8")
+        page = (out / "report.html").read_text(encoding="utf-8").replace("\xa0", " ")
         for given, found in zip(MODELS, numbers["models"], strict=True):
             for task in TASKS:
                 if task.id not in given.tasks:

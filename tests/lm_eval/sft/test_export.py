@@ -256,7 +256,7 @@ def test_check_finds_what_another_edition_tests(assemble: Assemble, sim_items: l
         SCENE: len({item.scene_id for item in exported}),
         IMAGE: len({image.name for item in exported for image in item.images}),
     }
-    with pytest.raises(SftError, match=r"gives no train samples.*items were left out"):
+    with pytest.raises(SftError, match=r"gives no train samples.*items left out"):
         run(edition, tmp_path / "none", tasks, against=[open_edition(SAMPLE)], seed=seed)
 
 

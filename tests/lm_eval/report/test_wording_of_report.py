@@ -1,0 +1,220 @@
+"""How the report words and lays out small numbers: few scenes, single runs, flawless scores, pools of correlations."""
+
+from __future__ import annotations
+
+import re
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from lm_eval_drivehierarchy import caveats
+from lm_eval_drivehierarchy.cli import app
+from lm_eval_drivehierarchy.report import figures
+from lm_eval_drivehierarchy.report.analysis import analyse
+from lm_eval_drivehierarchy.report.cells import FEW_SCENES, estimate_text, p_value_cell
+from lm_eval_drivehierarchy.report.content import report
+from lm_eval_drivehierarchy.report.document import Document, Picture, Table
+from lm_eval_drivehierarchy.report.html import STYLE, html
+from lm_eval_drivehierarchy.report.markdown import markdown
+from lm_eval_drivehierarchy.results import ClosedLoopResult, ItemScore, ModelResult, RuleScore, TaskResult
+from lm_eval_drivehierarchy.statistics.estimates import Estimate
+from lm_eval_drivehierarchy.tasks import TASKS
+
+from ..made_results import closed_loop, model
+
+
+def text_of(*models: ModelResult, **options: bool) -> str:
+    return markdown(report(analyse(models, **options)))
+
+
+def flawless(name: str, scenes: int) -> ModelResult:
+    """All right, three items a scene."""
+    rules = {rule: RuleScore(score=100, stderr=0, parse_fail=0, strict=1) for rule in ("official", "flexible")}
+    tasks = {}
+    for task in TASKS:
+        items = tuple(
+            ItemScore(id=f"{task.id}-{n}", scene=f"s{n % scenes}", scores={"official": 100, "flexible": 100})
+            for n in range(3 * scenes)
+        )
+        tasks[task.id] = TaskResult(
+            task=task.id, n=len(items), expected=len(items), rules=rules, items=items, version="1"
+        )
+    return ModelResult(model=name, edition="sim", edition_hash="ab12", tasks=tasks)
+
+
+class TestFewScenes:
+    def test_their_number_stands_beside_the_interval(self) -> None:
+        shape = {"value": 50.0, "low": 40.0, "high": 60.0, "stderr": 5.0, "n": 90}
+        assert estimate_text(Estimate(**shape, clusters=FEW_SCENES - 1)) == "50.0 [40.0, 60.0] n=29"
+        assert estimate_text(Estimate(**shape, clusters=FEW_SCENES)) == "50.0 [40.0, 60.0]"
+        assert estimate_text(Estimate(50.0, n=90, clusters=3, reason="none")) == "50.0"
+
+    def test_it_is_explained_where_it_occurs_and_only_there(self) -> None:
+        said = caveats.FEW_SCENES.format(few=FEW_SCENES)
+        assert said in text_of(flawless("few", 5), paper=False)
+        assert said not in text_of(flawless("many", FEW_SCENES), paper=False)
+
+    def test_a_flawless_score_has_a_bound_and_its_reason(self) -> None:
+        said = text_of(flawless("oracle", 10), paper=False)
+        assert "100.0 [69.2, 100.0] n=10" in said
+        assert caveats.FLAWLESS in said
+        assert not re.search(r"\| 100\.0 \|", said)
+        assert caveats.FLAWLESS not in text_of(model("usual", 1), paper=False)
+
+
+def test_no_p_value_is_shown_as_zero() -> None:
+    assert p_value_cell(0.0001).text == "<0.001"
+    weak, strong = model("weak", 5, level=20), model("strong", 5, level=80)
+    page = report(analyse([weak, strong], paper=False))
+    tables = [b for s in page.sections for b in s.blocks if isinstance(b, Table) and b.name.startswith("difference")]
+    shown = [
+        row[column].text
+        for found in tables
+        for column, name in enumerate(found.columns)
+        if name in ("p", "p, Holm")
+        for row in found.rows
+    ]
+    assert "<0.001" in shown
+    assert not [text for text in shown if re.fullmatch(r"0\.0+", text)]
+
+
+class TestSingleNumbers:
+    alone = ModelResult(
+        model="driver",
+        closed_loop=ClosedLoopResult(
+            **closed_loop(60, 1, per_family=1, repeats=1).model_dump()
+            | {"episodes": closed_loop(60, 1, per_family=1, repeats=1).episodes[:1], "planned": 1}
+            | {"suite_scenarios": closed_loop(60, 1, per_family=1, repeats=1).episodes[0].scenario.split()}
+        ),
+    )
+
+    def test_one_run_is_no_runs(self) -> None:
+        said = text_of(self.alone)
+        assert "how its 1 run ended" in said
+        assert "over 1 scenario (a result of 1 of 1 planned run)" in said
+        assert "1 measured model," in said
+        assert not re.search(r"(?<![\d,.-])1 (runs|scenarios|models|items|tasks|decisions)\b", said)
+
+    def test_r4_alone_has_no_edition(self) -> None:
+        said = text_of(self.alone, model("both", 1, driving=None))
+        assert caveats.OTHER_EDITION.format(edition="sim") in said
+        assert "unknown" not in said
+
+
+class TestCorrelations:
+    def captions(self, document: Document) -> dict[str, str]:
+        pictures = [b for s in document.sections for b in s.blocks if isinstance(b, Picture)]
+        return {picture.name: picture.caption for picture in pictures if "correlations" in picture.name}
+
+    def test_those_of_the_paper_alone_say_so_and_why(self) -> None:
+        page = report(analyse([model("mine", 1), model("yours", 2)]))
+        captions = self.captions(page)
+        assert set(captions) == {"rank-correlations", "task-correlations"}
+        assert all("the paper's 15 models alone, none of them measured here" in text for text in captions.values())
+        said = markdown(page)
+        assert "the measured models answered other questions (edition sim)" in said
+        assert "need three models with a score on every task; there are 2 such models" in said
+
+    def test_three_measured_models_have_their_own(self) -> None:
+        pool = [model(f"m{n}", n, level=30 + 10 * n) for n in range(4)] + [model("partial", 9, without=["r1_4"])]
+        found = analyse(pool)
+        assert found.correlations.pool == tuple(m.model for m in found.published)
+        assert found.measured_correlations.pool == ("m0", "m1", "m2", "m3")
+        alone = analyse(pool, paper=False)
+        assert found.measured_correlations.ranks == alone.correlations.ranks
+        assert alone.measured_correlations is None
+        captions = self.captions(report(found))
+        assert "over 4 measured models (m0, m1, m2, m3), with 95 % intervals" in captions["rank-correlations-measured"]
+        three = self.captions(report(analyse(pool[:3])))
+        assert "so few models allow no intervals" in three["rank-correlations-measured"]
+
+    def test_on_the_paper_s_questions_there_is_one_pool(self) -> None:
+        found = analyse([model(f"m{n}", n, edition="release") for n in range(3)])
+        assert len(found.correlations.pool) == 18
+        assert found.measured_correlations is None
+        assert "none of them measured here" not in markdown(report(found))
+
+
+class TestFigureOfFamilies:
+    def drawn(self, profile: figures.Profile) -> list[tuple[list[float], str]]:
+        """Data and marker of every line in the figure."""
+        figure = figures.bars([profile], {"a": "A"})
+        return [(list(line.get_xdata()), str(line.get_marker())) for line in figure.axes[0].lines]
+
+    def test_few_scenarios_are_marks_instead_of_an_interval(self) -> None:
+        estimate = Estimate(50.0, 1.0, 99.0, stderr=20.0, n=2, clusters=2)
+        single = self.drawn(figures.Profile("m", {"a": estimate}, {"a": [20.0, 80.0]}))
+        assert [data for data, marker in single if marker != "None"] == [[20.0, 80.0]]
+        assert not any(1.0 in data for data, _ in single)
+        assert [1.0, 99.0] in [data for data, _ in self.drawn(figures.Profile("m", {"a": estimate}))]
+
+    def test_the_report_draws_each_scenario_of_small_families_with_repeats_averaged(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        seen: list[figures.Profile] = []
+        original = figures.bars
+
+        def watch(profiles: list[figures.Profile], *rest: object, **options: object) -> object:
+            seen.extend(profiles)
+            return original(profiles, *rest, **options)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(figures, "bars", watch)
+        few, many = (
+            model("few", 1),
+            model("many", 1).model_copy(update={"closed_loop": closed_loop(60, 1, per_family=8)}),
+        )
+        report(analyse([few]))
+        report(analyse([many]))
+        drawn = {profile.name: profile.single for profile in seen if "03_turning" in profile.values}
+        scores: dict[str, list[float]] = {}
+        for episode in few.closed_loop.episodes:
+            if episode.family == "03_turning":
+                scores.setdefault(episode.scenario, []).append(episode.score)
+        assert drawn["few"]["03_turning"] == pytest.approx([np.mean(repeats) for repeats in scores.values()])
+        assert drawn["many"] == {}
+
+    def test_the_picture_is_one(self) -> None:
+        estimate = Estimate(50.0, 1.0, 99.0, stderr=20.0, n=2, clusters=2)
+        figure = figures.bars([figures.Profile("m", {"a": estimate}, {"a": [20.0, 80.0]})], {"a": "A"})
+        assert Image.open(BytesIO(figures.png(figure))).width >= 700
+
+
+class TestPage:
+    def test_every_table_scrolls_in_a_box_of_its_own(self) -> None:
+        page = html(report(analyse([model("mine", 1), model("yours", 2)])))
+        assert page.count("<table") == page.count('<div class="scroll" tabindex="0"><table')
+        assert ".scroll { overflow-x: auto;" in STYLE
+        assert "white-space: nowrap" not in re.sub(r"nav a \{[^}]*\}", "", STYLE)
+
+    def test_a_number_breaks_only_before_its_interval_and_its_n(self) -> None:
+        page = html(report(analyse([model("mine", 1)])))
+        numbers = re.findall(r'<td(?: class="(?!text)[^"]*")? data-sort="[^"]+">([^<]*)</td>', page)
+        assert any(re.fullmatch(r"[\d.]+ \[[\d.]+,\xa0[\d.]+\] n=25", number) for number in numbers)
+        assert {part for number in numbers for part in re.findall(r" (.)", number)} == {"[", "n"}
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_the_terminal_cuts_no_number(tmp_path: Path, columns: int) -> None:
+    models = [model("a-vision-language-model-7B-instruct", 1), model("b", 2, without=["r1_4"])]
+    paths = []
+    for given in models:
+        path = tmp_path / f"{given.model}.json"
+        path.write_text(given.model_dump_json(), encoding="utf-8")
+        paths.append(str(path))
+    environment = {"COLUMNS": str(columns), "TERM": "dumb"}
+    result = CliRunner().invoke(app, ["report", *paths, "--out", str(tmp_path / "out")], env=environment)
+    assert result.exit_code == 0, result.output
+    table = result.output.partition("note:")[0]
+    assert "…" not in table
+    assert max(map(len, table.splitlines())) <= columns
+    found = analyse(models).models[0]
+    for rule in ("official", "flexible"):
+        assert estimate_text(found.open_loop[rule].open) in table
+    for estimate in (*found.open_loop["official"].ranks.values(), found.closed_loop.estimates.overall):
+        assert estimate_text(estimate) in table
+    for line in table.splitlines():
+        assert line.count("[") == line.count("]")

@@ -1,0 +1,67 @@
+"""What is printed: plurals and p-values in words, and tables in terminals of any width."""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from lm_eval_drivehierarchy.commands.terminal import print_table
+from lm_eval_drivehierarchy.wording import counted, p_value
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 runs"), (1, "1 run"), (2, "2 runs"), (1600, "1600 runs")])
+def test_numbers_agree_with_their_nouns(number: int, text: str) -> None:
+    assert counted(number, "run") == text
+
+
+def test_a_plural_of_its_own() -> None:
+    assert [counted(n, "entry", "entries") for n in (1, 3)] == ["1 entry", "3 entries"]
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [(0.0, "<0.001"), (0.0001, "<0.001"), (0.00099999, "<0.001"), (0.001, "0.001"), (0.0496, "0.050"), (1.0, "1.000")],
+)
+def test_no_p_value_is_shown_as_zero(p: float, text: str) -> None:
+    assert p_value(p) == text
+
+
+COLUMNS = ("who", "what it is", *(f"score {n}" for n in range(7)))
+ROWS = [
+    ("a-vision-language-name-without-a-space", "some words that may wrap", *(f"{n}.5 [1.0, 99.0]" for n in range(7))),
+    ("b", "", *(f"-{n}.25 ▲" for n in range(7))),
+]
+
+
+def printed(width: int, text: tuple[int, ...] = (0, 1)) -> str:
+    file = StringIO()
+    print_table(Console(file=file, width=width), COLUMNS, ROWS, text=text, title="A title", caption="a caption")
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 250])
+@pytest.mark.parametrize("text", [(0, 1), (0,)])
+def test_no_number_is_cut_or_broken(width: int, text: tuple[int, ...]) -> None:
+    shown = printed(width, text)
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= width
+    for row in ROWS:
+        for cell in row[2:]:
+            assert cell in shown
+    assert shown.count("A title") == shown.count("a caption") == 1
+
+
+def test_a_table_that_is_too_wide_goes_on_below_with_its_first_column() -> None:
+    wide, narrow = printed(250), printed(60)
+    assert [shown.count("who") for shown in (wide, narrow)] == [1, 4]
+    assert "".join(re.findall(r"score \d", narrow.replace("\n", ""))) == "".join(f"score {n}" for n in range(7))
+    assert all(re.search(r"^ *b ", block, re.MULTILINE) for block in narrow.split("who")[1:])
+
+
+def test_markup_in_cells_stays_text() -> None:
+    file = StringIO()
+    print_table(Console(file=file, width=80), ("model", "n"), [("[red]x[/]", "1")])
+    assert "[red]x[/]" in file.getvalue()
