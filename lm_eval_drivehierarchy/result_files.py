@@ -66,7 +66,7 @@ def read_all(places: Iterable[str]) -> list[ModelResult]:
 def read_place(path: Path) -> list[ModelResult]:
     """Results in a file or folder, one per model and kind. Raises ResultsError when there is none."""
     if path.is_file():
-        return [_read_file(path)]
+        return [_writable(_read_file(path), path)]
     if not path.is_dir():
         raise ResultsError(f"{path}: no such file or folder of results")
     found = _search(path, DEPTH)
@@ -75,7 +75,18 @@ def read_place(path: Path) -> list[ModelResult]:
             f"{path}: no results below it; expected {FILE_NAME.name} of `drivehierarchy score`, samples_*.jsonl or "
             f"results_*.json of lm_eval, or <group>/<scenario>/{SCORE_FILE} of `drivehierarchy r4 run`"
         )
-    return found
+    return [_writable(result, path) for result in found]
+
+
+def _writable(result: ModelResult, path: Path) -> ModelResult:
+    """The result, if its texts can be written down again: JSON can hold halves of characters that no file can."""
+    try:
+        result.model_dump_json()
+    except ValueError as error:
+        raise ResultsError(
+            f"{path}: model {result.model!r}: holds text that is no Unicode ({error}); {REMEDY}"
+        ) from error
+    return result
 
 
 def _named(place: str) -> tuple[str | None, Path]:

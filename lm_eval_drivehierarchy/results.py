@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from drivehierarchy_gym.errors import DriveHierarchyError
 from drivehierarchy_gym.scoring import VoidReason
+from drivehierarchy_gym.surrogates import without_surrogates
 from lm_eval_drivehierarchy.aggregation import open_weights, rank_weights, weighted_error, weighted_sum
 from lm_eval_drivehierarchy.paper_tables import PaperTables, paper_tables
 from lm_eval_drivehierarchy.parsing.parsed import PARSE_RULES, ParseRule
@@ -73,7 +74,7 @@ class FileRecord(_Record):
 
     @classmethod
     def of(cls, path: Path) -> FileRecord:
-        return cls(path=str(path), sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+        return cls(path=without_surrogates(str(path)), sha256=hashlib.sha256(path.read_bytes()).hexdigest())
 
 
 class RuleScore(_Record):

@@ -345,6 +345,18 @@ class TestDamaged:
         path.write_bytes(text[: min(int(share * len(text)), len(text) - 2)])
         refused(command, place, re.escape(path.name) + ": .*; (make it again|delete the folder)")
 
+    @pytest.mark.parametrize("field", ["edition", "closed_loop.suite", "closed_loop.episodes.0.family"])
+    def test_text_that_is_no_unicode_ends_in_one_sentence(self, tmp_path: Path, command: str, field: str) -> None:
+        record = model("m", 1).model_dump(mode="json")
+        place = record
+        *parents, last = field.split(".")
+        for name in parents:
+            place = place[int(name) if name.isdigit() else name]
+        place[last] = "half \ud83d"
+        path = tmp_path / "m.json"
+        path.write_text(json.dumps(record), encoding="utf-8")
+        refused(command, path, r"m\.json: model 'm': holds text that is no Unicode .*; make it again")
+
     def test_an_empty_folder_ends_in_one_sentence(self, tmp_path: Path, command: str) -> None:
         place = tmp_path / "place"
         place.mkdir()

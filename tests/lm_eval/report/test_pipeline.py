@@ -1,6 +1,7 @@
 """From replies on disk to the page, through the commands that a user types."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from lm_eval_drivehierarchy.baselines import baseline
 from lm_eval_drivehierarchy.cli import app
 from lm_eval_drivehierarchy.tasks import TASKS_BY_ID
 
+from ..test_reply_files import samples_of
 from ..test_result_files import write_run
 
 
@@ -71,9 +73,25 @@ def test_replies_become_a_report_whose_numbers_lead_back_to_their_files(edition:
     assert "oracle (official), oracle (flexible), random (official), random (flexible): R1 incomplete" in text
     assert "100.0 on all 13 tasks" in text
     assert "25 % or more behind the best known on R" in text
-    assert "want of a complete S\\_open or of R4: oracle, random." in text
+    assert "want of a complete S\\_open or of R4 on a whole, known suite: oracle, random." in text
     assert "over the paper's 15 models alone" in text
     assert f"{np.mean(scores):.1f} [" in text
+
+
+def test_samples_that_were_cut_are_named_and_do_not_enter_the_leaderboard(edition: Edition, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    samples_of(edition, folder)
+    (path,) = folder.glob("samples_*_r3_1_*.jsonl")
+    text = path.read_bytes()
+    path.write_bytes(text[: len(text) // 3])
+    shown = command("report", folder, "--no-paper", "--out", tmp_path / "out").output
+    assert f"{path.name}:" in shown
+    assert "not JSON" in shown
+    assert re.search(r"partial results for .*r3_1 \([1-4] of 6 items\)", " ".join(shown.split()))
+    board = ["leaderboard", str(folder), "--no-r4", "--out", str(tmp_path / "board.html")]
+    result = CliRunner().invoke(app, board, env={"COLUMNS": "300"})
+    assert result.exit_code == 1
+    assert re.search(r"not ranked org/model: r3_1 is partial: [1-4] of 6 items", result.output)
 
 
 def test_an_incomplete_result_does_not_enter_the_leaderboard(edition: Edition, tmp_path: Path) -> None:
