@@ -11,7 +11,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from drivehierarchy_data.build import build_sim
 from drivehierarchy_data.editions import Edition
@@ -24,6 +23,7 @@ from drivehierarchy_gym.runner.watch import BatchDisplay
 from lm_eval_drivehierarchy.baselines import baseline
 from lm_eval_drivehierarchy.commands.evaluate import evaluate
 from lm_eval_drivehierarchy.commands.report import report as write_page
+from lm_eval_drivehierarchy.commands.terminal import print_table
 from lm_eval_drivehierarchy.serve import BaselineServer, ItemFinder
 from lm_eval_drivehierarchy.wording import counted
 
@@ -50,7 +50,7 @@ def demo(
     found = collect([out / "r4"])
     for driver in DRIVERS:
         print_summary(console, summarise(found, driver))
-    console.print(_comparison(found))
+    _print_comparison(found, console)
     write_summary_csv(out / "r4" / "result_summary.csv", found.results)
     _pictures(out, found)
     _write_report(out, found)
@@ -110,19 +110,14 @@ def _by_scenario(found: Collection) -> dict[str, dict[str, SceneResult]]:
     return table
 
 
-def _comparison(found: Collection) -> Table:
-    table = Table(title="scenario by scenario", title_justify="left", title_style="bold")
-    table.add_column("scenario", no_wrap=True)
-    for driver in DRIVERS:
-        table.add_column(f"S {driver}", justify="right")
-        table.add_column("ended by")
+def _print_comparison(found: Collection, console: Console) -> None:
+    rows = []
     for scenario, results in _by_scenario(found).items():
-        cells = []
-        for driver in DRIVERS:
-            score = results[driver].score
-            cells += [f"{score.score_composed:.2f}", score.termination_reason]
-        table.add_row(scenario, *cells)
-    return table
+        scores = [results[driver].score for driver in DRIVERS]
+        rows.append([scenario, *(part for s in scores for part in (f"{s.score_composed:.2f}", s.termination_reason))])
+    columns = ["scenario", *(head for driver in DRIVERS for head in (f"S {driver}", "ended by"))]
+    ends = range(2, len(columns), 2)
+    print_table(console, columns, rows, text=(0, *ends), title="scenario by scenario")
 
 
 def _pictures(out: Path, found: Collection) -> None:

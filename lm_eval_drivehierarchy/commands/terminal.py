@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-_LEAST_TEXT = 14
-"""Width to which a column of text may shrink before another block is begun."""
+_LEAST_TEXT, _MOST_TEXT = 14, 24
+"""Width to which a column of text may shrink before another block is begun: that of its longest word, between these."""
 _FRAME = 3
 """What a column takes besides its content: padding and the line before it."""
 
@@ -56,7 +56,7 @@ def _blocks(
 ) -> Iterator[list[int]]:
     """Columns of each block: as many as fit, every block with the first one."""
     needs = [
-        min(_LEAST_TEXT, _longest(columns, rows, column)) if column in text else _width(columns, rows, column)
+        _least(columns, rows, column) if column in text else _width(columns, rows, column)
         for column in range(len(columns))
     ]
     block = [0]
@@ -74,5 +74,8 @@ def _width(columns: Sequence[str], rows: Sequence[Sequence[str]], column: int) -
     return max([*(cell_len(row[column]) for row in rows), *words, 1])
 
 
-def _longest(columns: Sequence[str], rows: Sequence[Sequence[str]], column: int) -> int:
-    return max([cell_len(columns[column]), *(cell_len(row[column]) for row in rows)])
+def _least(columns: Sequence[str], rows: Sequence[Sequence[str]], column: int) -> int:
+    """Width that a column of text keeps, unless it needs less."""
+    cells = [columns[column], *(row[column] for row in rows)]
+    word = max([cell_len(word) for cell in cells for word in cell.split()], default=0)
+    return min(max(map(cell_len, cells)), max(_LEAST_TEXT, min(word, _MOST_TEXT)))

@@ -18,7 +18,10 @@ def summary_tables(summary: ModelSummary) -> RenderableType:
     """Table by family, table by termination reason, and what is missing."""
     families = Table(title=f"{summary.model}: closed-loop driving (R4)", title_justify="left", title_style="bold")
     for name in ("family", "runs", "route", "safety", "efficiency", "S"):
-        families.add_column(name, justify="left" if name == "family" else "right", no_wrap=name != "family")
+        if name == "family":
+            families.add_column(name, overflow="fold")
+        else:
+            families.add_column(name, justify="right", no_wrap=True)
     for row in summary.rows:
         families.add_row(*_cells(row, row.group))
     families.add_section()

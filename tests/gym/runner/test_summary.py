@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import csv
 import math
+from io import StringIO
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from drivehierarchy_gym.runner.collection import CollectionError, collect
 from drivehierarchy_gym.runner.manifest import open_manifest
 from drivehierarchy_gym.runner.records import RunPlace, publish_void, write_void
 from drivehierarchy_gym.runner.summary import CSV_COLUMNS, summarise, summary_csv, write_summary_csv
+from drivehierarchy_gym.runner.tables import print_summary
 
 
 @pytest.fixture
@@ -67,6 +70,19 @@ def test_summary_by_hand(tree):
         "scenario_timeout": (1, 35.0),
         "collision_pedestrian": (1, 0.0),
     }
+
+
+def test_the_tables_cut_neither_a_name_nor_a_number_in_a_usual_terminal(tmp_path, record, put):
+    family = "01_pedestrian_encounter_with_a_name_longer_than_most"
+    for scenario, route in (("s1", 100.0), ("s2", 50.0)):
+        put(tmp_path / f"m/{family}/{scenario}", record(route=route))
+    file = StringIO()
+    print_summary(Console(file=file, width=80), summarise(collect([tmp_path]), "m"))
+    shown = file.getvalue()
+    assert "…" not in shown
+    column = [line.split("│")[1].strip() for line in shown.splitlines() if line.count("│") == 7]
+    assert family in "".join(column)
+    assert "75.00" in shown
 
 
 def test_a_folder_of_one_model_and_one_of_several(tree):
