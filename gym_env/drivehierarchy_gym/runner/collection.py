@@ -127,7 +127,7 @@ def _collect_model(folder: Path, collection: Collection, seen: dict[tuple[str, s
         try:
             score = read_score(path, scenario)
         except ResultError as error:
-            collection.notes.append(f"left out, damaged: {error}")
+            collection.notes.append(f"left out, damaged: {error}; repeat the command that made it, which runs it again")
             continue
         if score is None:
             collection.notes.append(f"{path}: left out, void; run it again")
