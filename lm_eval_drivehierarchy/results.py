@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
+import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from drivehierarchy_gym.errors import DriveHierarchyError
@@ -20,6 +21,7 @@ from drivehierarchy_gym.surrogates import without_surrogates
 from lm_eval_drivehierarchy.aggregation import open_weights, rank_weights, weighted_error, weighted_sum
 from lm_eval_drivehierarchy.paper_tables import PaperTables, paper_tables
 from lm_eval_drivehierarchy.parsing.parsed import PARSE_RULES, ParseRule
+from lm_eval_drivehierarchy.statistics.bootstrap import flawless_loss
 from lm_eval_drivehierarchy.statistics.closed_loop import ClosedLoopEstimates, closed_loop_estimates
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
 from lm_eval_drivehierarchy.statistics.open_loop import OpenLoopEstimates, missing_reason, open_loop_estimates
@@ -356,9 +358,20 @@ def _from_summary(model: ModelResult, result: TaskResult, rule: ParseRule) -> Es
     if found.stderr is None:
         where = "printed without one" if model.kind == "published" else "no items and no standard error in the results"
         return Estimate(found.score, n=n, reason=f"no interval: {where}")
+    if found.stderr == 0:
+        return _flat(found.score, n)
     margin = _Z * found.stderr
     low, high = max(0.0, found.score - margin), min(100.0, found.score + margin)
     return Estimate(found.score, low, high, found.stderr, n=n, clusters=n)
+
+
+def _flat(score: float, n: int) -> Estimate:
+    """A score that all its items share: bounded at 0 and 100 with items as trials, elsewhere without an interval."""
+    if n > 0 and score in (0.0, 100.0):
+        loss = 100 * flawless_loss(np.full(n, 1 / n))
+        low, high = (0.0, loss) if score == 0 else (100 - loss, 100.0)
+        return Estimate(score, low, high, 0.0, n=n, clusters=n)
+    return Estimate(score, stderr=0.0, n=n, reason=f"every item scored exactly {score:g}")
 
 
 def _combined(tasks: Mapping[str, Estimate], weights: Mapping[str, float]) -> Estimate:
@@ -373,6 +386,8 @@ def _combined(tasks: Mapping[str, Estimate], weights: Mapping[str, float]) -> Es
         return Estimate(value, n=n, reason=without[0].reason)
     errors = {task: part.stderr for task, part in parts.items() if part.stderr is not None}
     stderr = weighted_error(errors, weights)
+    if stderr == 0:
+        return Estimate(value, n=n, reason="no task of it has any spread, and the results list no items to bound it by")
     low, high = max(0.0, value - _Z * stderr), min(100.0, value + _Z * stderr)
     return Estimate(value, low, high, stderr, n=n, clusters=n)
 

@@ -244,7 +244,7 @@ def _no_variation(
     return None, None, f"every scene scored exactly {value:g}, so nothing says how scenes differ"
 
 
-def flawless_loss(shares: Floats, level: float) -> float:
+def flawless_loss(shares: Floats, level: float = LEVEL) -> float:
     """Greatest expected loss at which a result without one flaw still has the probability (1 - level)/2.
 
     Scene i carries the share `shares[i]` of the score, fails with a probability q_i of its own and independently, and

@@ -1,5 +1,6 @@
 import pytest
 from pydantic import ValidationError
+from scipy import stats
 
 from lm_eval_drivehierarchy.comparability import protocol_differences, refuse, warnings
 from lm_eval_drivehierarchy.results import (
@@ -156,6 +157,25 @@ def test_estimates_with_items_cluster_scenes_and_without_use_standard_errors() -
     assert summary.tasks["r1_1_a"].low == pytest.approx(51.5 - 1.959964 * 2)
     assert summary.open.value is None
     assert summary.open.reason.startswith("incomplete: no score for r1_1_b")
+
+
+def test_a_flat_score_without_items_is_not_certain() -> None:
+    def task(name: str, score: float, stderr: float = 0.0) -> TaskResult:
+        return TaskResult(task=name, n=40, rules={"official": RuleScore(score=score, stderr=stderr)})
+
+    perfect = ModelResult(model="m", tasks={t: task(t, 100.0) for t in ("r3_1", "r3_2")}).open_loop("official")
+    exact = stats.binomtest(40, 40).proportion_ci(method="exact")
+    assert (perfect.tasks["r3_1"].low, perfect.tasks["r3_1"].high) == (pytest.approx(100 * exact.low), 100)
+    assert perfect.ranks[3].value == 100
+    assert perfect.ranks[3].low is None
+    assert "no task of it has any spread" in perfect.ranks[3].reason
+    mixed = ModelResult(model="m", tasks={"r3_1": task("r3_1", 0.0), "r3_2": task("r3_2", 50.0, 3.0)})
+    found = mixed.open_loop("official")
+    assert found.tasks["r3_1"].high == pytest.approx(100 * (1 - exact.low))
+    assert found.ranks[3].stderr == pytest.approx(1.5)
+    flat = ModelResult(model="m", tasks={"r3_1": task("r3_1", 50.0)}).open_loop("official").tasks["r3_1"]
+    assert flat.low is None
+    assert flat.reason == "every item scored exactly 50"
 
 
 def test_summary_errors_combine_as_independent_tasks() -> None:
