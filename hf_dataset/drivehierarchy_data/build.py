@@ -9,10 +9,10 @@ Which drives are made does not depend on the number of workers, and neither does
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -21,13 +21,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import drivehierarchy_gym
 from drivehierarchy_gym.errors import ScenarioError
 from drivehierarchy_gym.road.cache import write_atomically
 from drivehierarchy_gym.runner.pool import Finished, Lost, Report, run_locally
 
 from .builders import BUILDER_VERSION, BUILDERS
 from .card import write_card
+from .code_stamp import code_stamp
 from .croissant import write_croissant
 from .drafts import Draft, ViewRef
 from .editions import DATA_FOLDER, SIM_EDITION, Edition, make_manifest, open_edition, save_manifest, shard_path
@@ -128,17 +128,6 @@ def build_sim(
     archive.close()
     shutil.rmtree(work)
     return BuildResult(edition, report)
-
-
-def code_stamp() -> str:
-    """Digest of everything that decides what a build gives: the sources of the simulated world and of this package."""
-    digest = hashlib.sha256()
-    for folder in (Path(drivehierarchy_gym.__file__).parent, Path(__file__).parent):
-        for path in sorted(folder.rglob("*")):
-            if path.suffix in (".py", ".yaml", ".xml", ".md"):
-                digest.update(path.relative_to(folder).as_posix().encode())
-                digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def _finished(out: Path, provenance: Mapping[str, Any]) -> Edition | None:
@@ -297,13 +286,17 @@ class _Archive:
         self._open: dict[str, zipfile.ZipFile] = {}
 
     def image(self, scene_id: str, view: ViewRef) -> EncodedImage:
-        """An image of a drive, checked to decode."""
+        """An image of a drive. Raises DataError where the archive was damaged since it was written."""
         if scene_id not in self._open:
             if len(self._open) >= 64:
                 self._open.pop(next(iter(self._open))).close()
             self._open[scene_id] = zipfile.ZipFile(self._work / f"{scene_id}.zip")
-        data = self._open[scene_id].read(_image_name(view))
-        return EncodedImage.checked(data, f"{scene_id}.zip, {_image_name(view)}")
+        try:
+            data = self._open[scene_id].read(_image_name(view))
+        except (zipfile.BadZipFile, zlib.error) as error:
+            path = self._work / f"{scene_id}.zip"
+            raise DataError(f"{path} is damaged ({error}); remove it and run the build again") from error
+        return EncodedImage.trusted(data, f"{scene_id}.zip, {_image_name(view)}")
 
     def unusable(self) -> dict[str, int]:
         """Why drives gave no items, and how many did not."""

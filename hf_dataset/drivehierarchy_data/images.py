@@ -45,7 +45,18 @@ class EncodedImage:
 
         Raises ImageError for bytes that do not decode and for formats other than JPEG and PNG.
         """
-        image = decode(data, origin)
+        return cls._described(data, decode(data, origin), origin)
+
+    @classmethod
+    def trusted(cls, data: bytes, origin: str) -> EncodedImage:
+        """An image whose bytes something else vouches for, such as the checksum of an archive: only its header is read.
+
+        Raises ImageError as `checked` does, but not for damage behind the header.
+        """
+        return cls._described(data, _opened(data, origin), origin)
+
+    @classmethod
+    def _described(cls, data: bytes, image: Image.Image, origin: str) -> EncodedImage:
         extension = EXTENSIONS.get(image.format or "")
         if extension is None:
             raise ImageError(f"{origin}: format {image.format} is not supported; convert it to JPEG or PNG")
@@ -68,12 +79,19 @@ def read_image(path: Path) -> EncodedImage:
 
 def decode(data: bytes, origin: str) -> Image.Image:
     """Decoded pixels of an image file. Raises ImageError naming `origin` when the bytes are cut or damaged."""
+    image = _opened(data, origin)
     try:
-        image = Image.open(io.BytesIO(data))
         image.load()
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+    except (OSError, SyntaxError, ValueError) as error:
         raise ImageError(f"{origin}: not a readable image ({error})") from error
     return image
+
+
+def _opened(data: bytes, origin: str) -> Image.Image:
+    try:
+        return Image.open(io.BytesIO(data))
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise ImageError(f"{origin}: not a readable image ({error})") from error
 
 
 def pixel_digest(image: Image.Image) -> str:

@@ -111,22 +111,29 @@ def has_recipe(path: Path, recipe: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ShardRecord:
-    """What the manifest says about one file."""
+    """What the manifest says about one file.
+
+    `sha256` is of its bytes, `content` of its rows, with every image by its content name: equal rows have equal
+    `content` whichever version of Parquet wrote them.
+    """
 
     sha256: str
+    content: str
     bytes: int
     items: int
     images: int
 
 
 def shard_record(path: Path) -> ShardRecord:
-    """Checksum, size and counts of a finished file."""
+    """Checksums, size and counts of a finished file."""
     digest = hashlib.sha256()
     with path.open("rb") as stream:
         while block := stream.read(1 << 20):
             digest.update(block)
-    names = read_columns(path, [_NAMES])["images"]
-    return ShardRecord(digest.hexdigest(), path.stat().st_size, len(names), sum(len(entry) for entry in names))
+    rows = _rows_without_pixels(path)
+    content = hashlib.sha256(json.dumps(rows, sort_keys=True).encode())
+    images = sum(len(entry["images"]) for entry in rows)
+    return ShardRecord(digest.hexdigest(), content.hexdigest(), path.stat().st_size, len(rows), images)
 
 
 def read_columns(path: Path, columns: Sequence[str]) -> pa.Table:
@@ -140,10 +147,8 @@ def read_columns(path: Path, columns: Sequence[str]) -> pa.Table:
 
 def read_documents(path: Path) -> list[dict[str, Any]]:
     """The rows of a file without their pixels: `meta` decoded, `images` replaced by a tuple of `ImageLocation`."""
-    columns = [name for name in SCHEMA.names if name != "images"]
-    table = read_columns(path, [*columns, _NAMES])
     documents = []
-    for index, document in enumerate(table.to_pylist()):
+    for index, document in enumerate(_rows_without_pixels(path)):
         names = [image["path"] for image in document["images"]]
         document["images"] = tuple(ImageLocation(str(path), index, i, name) for i, name in enumerate(names))
         try:
@@ -152,6 +157,13 @@ def read_documents(path: Path) -> list[dict[str, Any]]:
             raise DataError(f"{path}, item {document['id']}: field 'meta' is not JSON ({error})") from error
         documents.append(document)
     return documents
+
+
+def _rows_without_pixels(path: Path) -> list[dict[str, Any]]:
+    """The rows as they are stored; of the images only their names."""
+    columns = [name for name in SCHEMA.names if name != "images"]
+    rows: list[dict[str, Any]] = read_columns(path, [*columns, _NAMES]).to_pylist()
+    return rows
 
 
 def read_items(path: Path) -> Iterator[Item]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -200,3 +202,18 @@ def test_the_sample_of_the_sources_is_complete_and_small() -> None:
     assert set(sample.tasks()) == set(BUILDERS)
     assert sample.problems() == []
     assert sum(record.bytes for record in sample.manifest.files.values()) < 4_000_000
+
+
+def test_a_damaged_drive_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="stop"):
+        build_sim(tmp_path, "sample", 0, 1, _stop_at_the_end, toy_clip)
+    shutil.rmtree(tmp_path / DATA_FOLDER, ignore_errors=True)
+    for path in (tmp_path / WORK_FOLDER).glob("*.zip"):
+        with zipfile.ZipFile(path) as archive:
+            places = [entry.header_offset + entry.file_size // 2 for entry in archive.infolist() if entry.file_size]
+        content = bytearray(path.read_bytes())
+        for place in places[:-1]:  # the images; the drafts come last
+            content[place] ^= 0xFF
+        path.write_bytes(content)
+    with pytest.raises(DataError, match=r"-\w+\.zip is damaged \(Bad CRC-32 .*\); remove it and run the build again"):
+        build(tmp_path)

@@ -74,7 +74,7 @@ def test_problems_reads_every_byte(own_edition: Edition) -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("{", "not a manifest"), ("{}", "not a manifest"), ('{"format": 99}', "format 99, this version reads 1")],
+    [("{", "not a manifest"), ("{}", "not a manifest"), ('{"format": 99}', "format 99, this version reads 2")],
 )
 def test_an_unreadable_manifest_is_named(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / MANIFEST).write_text(content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import pickle
 import threading
@@ -71,6 +72,21 @@ def test_recipe_says_whether_a_file_can_be_kept(shard: Path) -> None:
 def test_record_counts_items_and_images(shard: Path, items: list[Item]) -> None:
     record = shard_record(shard)
     assert (record.items, record.images, record.bytes) == (len(items), 6 * len(items), shard.stat().st_size)
+
+
+def test_equal_rows_have_equal_content_whatever_the_file_says_besides(shard: Path, items: list[Item]) -> None:
+    record = shard_record(shard)
+    write_shard(shard, items, "another recipe")
+    again = shard_record(shard)
+    assert again.sha256 != record.sha256
+    assert again.content == record.content
+    for changed in (
+        dataclasses.replace(items[0], question=items[0].question + " "),
+        dataclasses.replace(items[0], meta={**items[0].meta, "seen": 1}),
+        dataclasses.replace(items[0], images=items[0].images[::-1]),
+    ):
+        write_shard(shard, [changed, *items[1:]], "recipe")
+        assert shard_record(shard).content != record.content
 
 
 def test_datasets_reads_the_file_with_decoded_images(shard: Path, items: list[Item], tmp_path: Path) -> None:
