@@ -93,6 +93,19 @@ def clear(samples):  # type: ignore[no-untyped-def]
             shadow[start + low : start + high] = 0
 
 
+@compiled
+def identify(samples, sample, triangles, background, ids):  # type: ignore[no-untyped-def]
+    """Write into `ids` (H, W) int32 whose triangle one sample of every pixel shows, `background` where none."""
+    _, index, _, _, offsets, width, height = samples
+    _, _, owner, _ = triangles
+    count = offsets.shape[0]
+    for row in range(height):
+        start = (row * count + sample) * width
+        for column in range(width):
+            triangle = index[start + column]
+            ids[row, column] = owner[triangle] if triangle >= 0 else background
+
+
 class Lens(NamedTuple):
     """A camera in the world, as the kernels want it; see `camera.View`."""
 

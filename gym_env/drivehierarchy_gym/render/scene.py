@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from drivehierarchy_gym.render.instances import Instances, new_instances, standi
 from drivehierarchy_gym.render.lighting import light_scenery
 from drivehierarchy_gym.render.noise import ground_texture
 from drivehierarchy_gym.render.painter import Painter
-from drivehierarchy_gym.render.rasterizer import CENTRE, FOUR, Samples, lens_of, new_samples
+from drivehierarchy_gym.render.rasterizer import CENTRE, FOUR, Samples, identify, lens_of, new_samples
 from drivehierarchy_gym.render.roadside import aspect
 from drivehierarchy_gym.render.scenery import HEAD, build_scenery, mesh_atlas
 from drivehierarchy_gym.render.shading import Air, draw_rain, resolve, resolve_plan
@@ -60,7 +61,6 @@ class SceneRenderer:
         self._plan = plan.PlanMap(self._painter)
         self._sky = sky_panorama(weather)
         self._buffers: dict[tuple[int, int, tuple[tuple[int, int], ...]], Samples] = {}
-        self._sky_maps: dict[CameraSpec, NDArray[np.int32]] = {}
         self._trees = standing(self._scenery.trees.mesh, self._scenery.trees.place)
         self._posts = standing(self._scenery.posts.mesh, self._scenery.posts.place)
         self._heads = self._place_heads()
@@ -81,8 +81,9 @@ class SceneRenderer:
         """
         offsets = self._offsets if self._offsets == CENTRE else (*self._offsets, *CENTRE)
         image, samples = self._picture(camera, snapshot, offsets)
-        seen = samples.triangle.reshape(camera.height, len(offsets), camera.width)[:, -1]
-        return image, np.where(seen >= 0, self._painter.triangles.owner[seen], BACKGROUND).astype(np.int32)
+        ids = np.empty((camera.height, camera.width), np.int32)
+        identify(samples, len(offsets) - 1, self._painter.triangles, BACKGROUND, ids)
+        return image, ids
 
     def _picture(
         self, camera: CameraSpec, snapshot: Snapshot, offsets: tuple[tuple[int, int], ...]
@@ -146,12 +147,10 @@ class SceneRenderer:
             np.array([ego.x, ego.y, *heading(ego.yaw)]),
             look.lit_windows,
         )
-        if camera not in self._sky_maps:
-            self._sky_maps[camera] = _sky_map(camera)
         turned = (ego.yaw + math.radians(camera.yaw_deg)) / math.tau
         resolve(
             samples, len(self._offsets), painter.triangles, lighting.walls, ground_texture(), lens, air,
-            self._sky, self._sky_maps[camera], math.floor(turned * SKY_COLUMNS + 0.5), image,
+            self._sky, _sky_map(camera), math.floor(turned * SKY_COLUMNS + 0.5), image,
         )  # fmt: skip
         if look.rain:
             draw_rain(image, math.floor(snapshot.time * _RAIN_STEPS_PER_SECOND + 0.5), _RAIN_STREAKS)
@@ -199,6 +198,7 @@ def sees_ego(camera: CameraSpec) -> bool:
     return outside or camera.pitch_deg <= -45.0 or math.cos(math.radians(camera.yaw_deg)) < -0.5
 
 
+@lru_cache(maxsize=16)
 def _sky_map(camera: CameraSpec) -> NDArray[np.int32]:
     """Texel of the sky that every pixel shows when the ego looks east, -1 below the horizon (height, width)."""
     f = camera.focal_px
