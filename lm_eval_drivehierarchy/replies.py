@@ -27,7 +27,8 @@ LEXICAL_METRIC = "lexical"
 class Reply:
     """One item and what the model said to it. `text` is None where a generation is missing; `truth` is as in the
     release, for a description a list of its reference answers; `options`, `image_size` (width, height) and `scene` are
-    None where they are not known."""
+    None where they are not known. `images` are (label, path or name), labelled only where they are to be put in order.
+    """
 
     item: str
     task: str
@@ -37,6 +38,7 @@ class Reply:
     options: tuple[str, ...] | None = None
     image_size: tuple[int, int] | None = None
     scene: str | None = None
+    images: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ Nothing is skipped in silence: a line that cannot be used is named with its file
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from drivehierarchy_data.editions import Edition
 from drivehierarchy_data.items import references, truth
 from drivehierarchy_data.release import QUESTION_FILES, read_questions
 from drivehierarchy_gym.errors import DriveHierarchyError
+from drivehierarchy_gym.road.cache import write_atomically
 
 from .replies import Reply
 from .results import MIXED
@@ -110,7 +112,8 @@ def _edition_truth(kind: str, answer: str, meta: Mapping[str, Any]) -> Any:
 def read_replies(folder: Path, questions: Mapping[str, Question] | None = None) -> ReplySet:
     """Every reply in `folder` or one level below it, of one model.
 
-    Of several lm-eval runs of a task the newest counts. `questions` adds to predictions what their files do not hold:
+    Of several lm-eval runs of a task the newest counts; of several records of an item the first counts and the others
+    are named. `questions` adds to predictions what their files do not hold:
     options, image sizes, scenes, and how many items there are.
 
     Raises ReplyFileError when there is nothing to read, or files of both kinds, or of several models.
@@ -259,11 +262,24 @@ def _prediction(
         options=options,
         image_size=known.image_size if known else None,
         scene=known.scene if known else None,
+        images=_named_images(record),
     )
 
 
+def _named_images(record: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """(label, path) of the images that a prediction names, where the release's runner writes them."""
+    if isinstance(labelled := record.get("images"), list):
+        entries = [entry for entry in labelled if isinstance(entry, Mapping)]
+        return tuple((str(entry.get("label", "")), str(entry.get("path", ""))) for entry in entries)
+    paths = record.get("image_paths") or [record.get("image_path")]
+    return tuple(("", path) for path in paths if isinstance(path, str)) if isinstance(paths, list) else ()
+
+
 def write_predictions(folder: Path, replies: Mapping[str, TaskReplies]) -> list[Path]:
-    """The replies as the release's prediction files, for its own scorer; missing replies are left out, as there."""
+    """The replies as the release's prediction files, for its own scorer; missing replies are left out, as there.
+
+    Each record has the fields of the release's runner; images are named as the edition or the file read names them.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for task_replies in replies.values():
@@ -281,9 +297,14 @@ def write_predictions(folder: Path, replies: Mapping[str, TaskReplies]) -> list[
             }
             if task.kind == "order":
                 record["ground_truth_order"] = given
+                record["images"] = [{"label": label, "path": path} for label, path in reply.images]
+            elif len(reply.images) == 1:
+                record["image_path"] = reply.images[0][1]
+            elif reply.images:
+                record["image_paths"] = [path for _, path in reply.images]
             lines.append(json.dumps(record, ensure_ascii=False) + "\n")
         path = folder / task.release.prediction_file
-        path.write_text("".join(lines), encoding="utf-8")
+        write_atomically(path, functools.partial(Path.write_text, data="".join(lines), encoding="utf-8"))
         written.append(path)
     return written
 
@@ -314,14 +335,20 @@ def _read_samples(folder: Path, paths: Sequence[Path]) -> ReplySet:
 def _read_task_samples(found: ReplySet, task: Task, path: Path) -> None:
     replies = TaskReplies(task, [path])
     seen: set[str] = set()
+    lines: set[tuple[str, str]] = set()
     for where, sample in _lines(path, replies.problems):
         try:
             document = sample["doc"]
             item = document["id"]
             if document["task"] != task.id:
                 raise ValueError(f"the item belongs to task {document['task']}")
+            rule = str(sample.get("filter"))
+            if (item, rule) in lines:
+                replies.problems.append(f"{where}: item {item} was answered before; this line is left out")
+                continue
+            lines.add((item, rule))
             if "score" in sample:
-                replies.logged[item, sample["filter"]] = float(sample["score"])
+                replies.logged[item, rule] = float(sample["score"])
             if item in seen:  # once for each filter
                 continue
             edition = (document["edition"], document["edition_hash"])
@@ -333,10 +360,14 @@ def _read_task_samples(found: ReplySet, task: Task, path: Path) -> None:
                 task=task.id,
                 text=None if sample.get("missing") else sample["resps"][0][0],
                 truth=_edition_truth(task.kind, document["answer"], meta),
-                question=document["question"],
+                question=document["question"] or task.questions[0],  # an order may have none of its own
                 options=tuple(document["options"]) or None,
                 image_size=(document["image_size"][0], document["image_size"][1]),
                 scene=document["scene_id"],
+                images=tuple(
+                    (view if task.kind == "order" else "", name)
+                    for view, name in zip(document["views"], document.get("image_names", ()), strict=False)
+                ),
             )
         except (KeyError, IndexError, TypeError, ValueError) as error:
             replies.problems.append(f"{where}: not a sample of this benchmark ({type(error).__name__}: {error})")

@@ -151,10 +151,38 @@ class TestPredictions:
             assert again.tasks[task].problems == []
             assert again.tasks[task].replies == [reply for reply in replies.replies if reply.text is not None]
 
+    def test_every_file_has_the_fields_of_the_released_runner(self, tmp_path: Path, edition: Edition) -> None:
+        found = samples_of(edition, tmp_path / "run")
+        for path, task in zip(write_predictions(tmp_path / "pred", found.tasks), TASKS, strict=True):
+            records = [json.loads(line) for line in path.read_text().splitlines()]
+            documents = {document["id"]: document for document in edition.documents(task.id)}
+            assert len(records) == len(documents) - 1
+            for record in records:
+                document = documents[record[task.release.id_field]]
+                names = [location.name for location in document["images"]]
+                assert record["question"] == (document["question"] or task.questions[0])
+                if task.kind == "order":
+                    assert record["ground_truth_order"] == record["ground_truth"] == json.loads(document["answer"])
+                    shown = zip(document["views"], names, strict=True)
+                    assert record["images"] == [{"label": label, "path": name} for label, name in shown]
+                elif len(names) == 1:
+                    assert record["image_path"] == names[0]
+                else:
+                    assert record["image_paths"] == names
+
+    def test_the_images_that_predictions_name_are_kept(self, tmp_path: Path) -> None:
+        records = [prediction("R3_2_Sequential_Planning", index, '["A"]') for index in range(2)]
+        write_lines(tmp_path / "in" / "R3_2_pred.jsonl", records)
+        (path,) = write_predictions(tmp_path / "out", read_replies(tmp_path / "in").tasks)
+        written = [json.loads(line) for line in path.read_text().splitlines()]
+        named = [[{"label": i["label"], "path": i["path"]} for i in record["images"]] for record in records]
+        assert [record["images"] for record in written] == named
+
 
 def sample(document: dict[str, Any], text: str | None, rule: str, score: float = 100.0) -> dict[str, Any]:
     """A line of lm-eval's log."""
     stored = {key: value for key, value in document.items() if key not in ("images", "meta")}
+    stored["image_names"] = [location.name for location in document["images"]]
     stored |= {"meta": json.dumps(document["meta"]), "edition": "sim", "edition_hash": "h", "edition_items": 6}
     line = {"doc_id": 0, "doc": stored, "resps": [[str(text)]], "filter": rule, "metrics": ["score"]}
     return {**line, "missing": 1.0} if text is None else {**line, "score": score}
