@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import datasets
 from lm_eval.api.samplers import ContextSampler
 
 from drivehierarchy_data.editions import BUILD_COMMANDS, DATA_FOLDER, SAMPLE, Edition, edition_folder, find_edition
+from drivehierarchy_data.errors import ImageError
 from drivehierarchy_data.images import ImageSequence
 from drivehierarchy_data.items import references, truth
 from drivehierarchy_data.shards import ImageLocation
@@ -35,6 +38,29 @@ _log = logging.getLogger(__name__)
 
 class HarnessError(DriveHierarchyError, ValueError):
     """A run that would be silently wrong, refused before it starts."""
+
+
+_Hook = Callable[[type[BaseException], BaseException, TracebackType | None], object]
+
+
+def in_one_sentence(otherwise: _Hook) -> _Hook:
+    """An exception hook that prints an error raised on purpose as its sentence alone, and leaves others to `otherwise`.
+
+    The plain `lm_eval` command catches nothing, so a refusal would end in a traceback. The traceback is still logged
+    at level DEBUG.
+    """
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if not isinstance(error, DriveHierarchyError):
+            otherwise(kind, error, trace)
+            return
+        _log.debug("traceback of the error", exc_info=error)
+        print(f"error: {error}", file=sys.stderr)
+
+    return hook
+
+
+sys.excepthook = in_one_sentence(sys.excepthook)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +108,20 @@ def load(
     base_url: str | None = None,
     pretrained: str | None = None,
     model: str | None = None,
+    check_images: bool = True,
     **_unused: Any,
 ) -> dict[str, datasets.Dataset]:
     """The test items of a task, without their pixels.
+
+    Items with a damaged image are logged and left out, for lm-eval's model classes would end the run at the first one;
+    `edition_items` still counts them, so that the result is marked as partial.
 
     Args:
         task: id in the task table, from the YAML.
         edition: name or folder (`--metadata edition=…`); default: environment variable DRIVEHIERARCHY_DATA, else sim.
         max_images, base_url, pretrained, model: model arguments, see `ImageHandling`.
         image_placeholders: `--metadata image_placeholders=true|false`, for model classes that the guess gets wrong.
+        check_images: False for a model class that leaves damaged images out itself.
 
     Raises EditionNotFoundError or DataError when there is nothing to load, HarnessError when images would be dropped.
     """
@@ -114,8 +145,30 @@ def load(
     if task_named(task).kind == "text" and isinstance(judge := find_judge(), NoJudge):
         _log.warning("task %s and S_open will have no score: %s", task, judge.reason)
     _tell_edition(found.name, found.folder)
-    rows = [_row(document, found, len(documents), handling.placeholders) for document in documents]
+    whole = _whole(task, documents) if check_images else documents
+    rows = [_row(document, found, len(documents), handling.placeholders) for document in whole]
     return {"test": datasets.Dataset.from_list(rows)}
+
+
+def _whole(task: str, documents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The documents whose images are all undamaged. Raises HarnessError when there is none."""
+    whole = []
+    for document in documents:
+        try:
+            for location in document["images"]:
+                location.read()
+        except ImageError as error:
+            _log.error("item %s: %s; left out", document["id"], error)
+            continue
+        whole.append(document)
+    remedy = "rebuild or re-copy the edition and run the same command again"
+    if not whole:
+        raise HarnessError(f"every one of the {len(documents)} items of task {task} has a damaged image; {remedy}")
+    if damaged := len(documents) - len(whole):
+        _log.warning(
+            "%d of %d items of task %s have damaged images and are left out; %s", damaged, len(documents), task, remedy
+        )
+    return whole
 
 
 @cache

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import lm_eval
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from lm_eval.api.model import LM, hash_args
@@ -20,6 +21,7 @@ from PIL import Image
 from drivehierarchy_data.editions import Edition
 from drivehierarchy_data.errors import DataError, EditionNotFoundError
 from drivehierarchy_data.images import pixel_digest
+from drivehierarchy_data.shards import ImageLocation
 from lm_eval_drivehierarchy import harness
 from lm_eval_drivehierarchy.baselines import baseline
 from lm_eval_drivehierarchy.commands.tasks_dir import find_tasks_dir
@@ -34,6 +36,27 @@ from tests import tiny_edition
 FOLDER = Path(__file__).parents[2] / "tasks"
 HF = {"pretrained": "some/model"}
 API = {"model": "m", "base_url": "http://localhost/v1/chat/completions", "max_images": 10}
+
+
+def flip_a_byte(location: ImageLocation) -> None:
+    """Damages an image in its file, which this process must not have read an image from."""
+    content = bytearray(Path(location.shard).read_bytes())
+    stored = pq.read_table(location.shard, columns=["images"])["images"][location.row][location.index]["bytes"].as_py()
+    content[content.index(stored) + 40] ^= 0xFF
+    Path(location.shard).write_bytes(content)
+
+
+def test_errors_of_ours_end_in_their_sentence_and_others_as_ever(capsys: pytest.CaptureFixture[str]) -> None:
+    seen: list[BaseException] = []
+    hook = harness.in_one_sentence(lambda kind, error, trace: seen.append(error))
+    for error in (HarnessError("one"), EditionNotFoundError("two"), DataError("three")):
+        hook(type(error), error, None)
+    assert capsys.readouterr().err == "error: one\nerror: two\nerror: three\n"
+    assert seen == []
+    for other in (KeyError("x"), KeyboardInterrupt()):
+        hook(type(other), other, None)
+        assert seen.pop() is other
+    assert capsys.readouterr().err == ""
 
 
 def documents(edition: Edition, task: str, **arguments: Any) -> list[dict[str, Any]]:
@@ -164,6 +187,27 @@ class TestLoad:
         told = [record.getMessage() for record in caplog.records if "small sample" in record.getMessage()]
         assert len(told) == 1
         assert "drivehierarchy data build --edition sim --size full --out" in told[0]
+
+    def test_items_with_damaged_images_are_left_out_and_still_counted(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        damaged = tiny_edition.build(tmp_path, items_per_task=3)
+        items = damaged.documents("r2_1")
+        flip_a_byte(items[1]["images"][3])
+        rows = documents(damaged, "r2_1", **HF)
+        assert [row["id"] for row in rows] == [items[0]["id"], items[2]["id"]]
+        assert {row["edition_items"] for row in rows} == {3}
+        assert f"item {items[1]['id']}: " in caplog.text
+        assert "row 1, image 3: " in caplog.text
+        assert "1 of 3 items of task r2_1 have damaged images and are left out" in caplog.text
+        assert len(documents(damaged, "r2_1", check_images=False, **HF)) == 3
+
+    def test_a_task_without_a_whole_item_is_refused(self, tmp_path: Path) -> None:
+        damaged = tiny_edition.build(tmp_path, items_per_task=2)
+        for item in damaged.documents("r1_3"):
+            flip_a_byte(item["images"][0])
+        with pytest.raises(HarnessError, match="every one of the 2 items of task r1_3 has a damaged image; rebuild"):
+            documents(damaged, "r1_3", **HF)
 
     def test_a_missing_judge_is_told_at_the_start(self, edition: Edition, caplog: pytest.LogCaptureFixture) -> None:
         with caplog.at_level(logging.WARNING):
