@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,11 +13,14 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from drivehierarchy_data.editions import find_edition
+from drivehierarchy_gym.agents.chat import ChatClient
+
 from ..final_score import FILE_NAME, final_score, score_replies, write_final_score
 from ..judge import find_judge
 from ..reply_files import read_replies
 from ..tasks import LM_EVAL_GROUP
-from .score import print_result
+from .score import INCOMPLETE, left_out, print_result
 
 ANSWERS = "answers.jsonl"
 
@@ -44,8 +48,13 @@ def evaluate(
     """Evaluate a model behind an OpenAI-compatible endpoint on R1-R3.
 
     Every answer is written to OUT/answers.jsonl as it arrives. After an interruption, or when some questions had no
-    answer, the same command asks only the rest.
+    answer, the same command asks only the rest. The edition, the endpoint and the name of its model are checked first.
+
+    Exit code 0: every item that was asked is scored. 1: the scores are written, but some items have no reply. 2:
+    refused or broken off; what was answered is kept.
     """
+    find_edition(edition)
+    check_endpoint(base_url, model, api_key_variable)
     model_arguments = {
         "base_url": base_url,
         "model": model,
@@ -55,7 +64,9 @@ def evaluate(
         "max_retries": retries,
         "api_key_variable": api_key_variable,
     }
-    metadata = {"image_placeholders": True} | ({"edition": edition} if edition is not None else {})
+    metadata = {"image_placeholders": True, "check_images": False} | (
+        {"edition": edition} if edition is not None else {}
+    )
     run_lm_eval(
         model_arguments=model_arguments,
         metadata=metadata,
@@ -75,6 +86,25 @@ def evaluate(
     write_final_score(path, final_score(found, result, path, judge))
     print_result(result, Console())
     typer.echo(f"scores: {path}")
+    if left_out(found, every_item=limit is None):
+        raise typer.Exit(INCOMPLETE)
+
+
+def check_endpoint(base_url: str, model: str, api_key_variable: str) -> None:
+    """Asks the endpoint for its models, before anything is loaded.
+
+    Raises EndpointError when it does not answer, refuses the key or has no model of this name.
+    """
+    client = ChatClient(
+        base_url,
+        model,
+        api_key=os.environ.get(api_key_variable) or None,
+        key_hint=f"the key in {api_key_variable}",
+    )
+    try:
+        client.check()
+    finally:
+        client.close()
 
 
 def run_lm_eval(*, model_arguments: dict[str, Any], metadata: dict[str, Any], options: Sequence[str]) -> None:

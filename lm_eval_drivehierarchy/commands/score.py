@@ -18,7 +18,14 @@ from drivehierarchy_data.release import find_questions
 from ..final_score import FILE_NAME, final_score, score_replies, write_final_score
 from ..judge import NoJudge, find_judge
 from ..parsing import ParseRule
-from ..reply_files import ReplyFileError, questions_of_edition, questions_of_release, read_replies, write_predictions
+from ..reply_files import (
+    ReplyFileError,
+    ReplySet,
+    questions_of_edition,
+    questions_of_release,
+    read_replies,
+    write_predictions,
+)
 from ..results import PAPER_EDITION, ModelResult
 from ..tasks import RANKS, TASKS, tasks_of_rank
 
@@ -46,7 +53,11 @@ def score(
     """Score replies under both parsing rules and write final_score.json.
 
     Reads the release's prediction files and the samples of `lm_eval --log_samples`. A line that cannot be used is named
-    and counted; a missing reply is not an answer.
+    and left out; a missing reply is not an answer. Of several records of an item the first counts and the others are
+    named; of several lm_eval runs of a task the newest counts.
+
+    Exit code 0: every item is scored, or has a reason other than its reply (no judge). 1: the scores are written, but
+    a record was left out or an item has no reply. 2: refused, nothing is written.
     """
     if edition is not None and release is not None:
         raise ReplyFileError("give --edition or --release, not both")
@@ -72,6 +83,22 @@ def score(
         write_predictions(write_pred, found.tasks)
     print_result(result, Console())
     typer.echo(f"scores: {path}")
+    if left_out(found):
+        raise typer.Exit(INCOMPLETE)
+
+
+INCOMPLETE = 1
+"""Exit code: scores were written, but not of every record and item."""
+
+
+def left_out(found: ReplySet, *, every_item: bool = True) -> bool:
+    """True when a record could not be used or has no reply; with `every_item` also when an item has no record."""
+    return bool(found.problems) or any(
+        replies.problems
+        or any(reply.text is None for reply in replies.replies)
+        or (every_item and len(replies.replies) < (replies.expected or 0))
+        for replies in found.tasks.values()
+    )
 
 
 def print_result(result: ModelResult, console: Console) -> None:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from drivehierarchy_data.editions import Edition
+from drivehierarchy_data.editions import DATA_FOLDER, Edition, open_edition
+from lm_eval_drivehierarchy.baselines import true_value
 from lm_eval_drivehierarchy.final_score import FILE_NAME, result_of
+from lm_eval_drivehierarchy.parsing import render
 from lm_eval_drivehierarchy.tasks import LM_EVAL_GROUP, TASKS, rank_group
+from lm_eval_drivehierarchy.tasks import task as task_named
 from tests import tiny_edition
 
 BIN = Path(sys.executable).parent
@@ -119,6 +124,9 @@ def test_local_chat_completions_against_the_truth(
     assert "r1_4 has no score: the judge is switched off" in scored.stdout
     content = json.loads((tmp_path / "out" / FILE_NAME).read_text())
     assert content["overall"]["mean"] == 100.0
+    assert {entry["source_file"] for entry in content["per_file"]} == {
+        task.release.prediction_file for task in TASKS if task.kind != "text"
+    }
     result = result_of(content)
     assert {task: entry.n for task, entry in result.tasks.items()} == {t.id: ITEMS for t in TASKS if t.kind != "text"}
 
@@ -139,8 +147,55 @@ def test_dropping_images_is_refused(run: Callable[..., Any]) -> None:
         *("--tasks", "drivehierarchy_r2", "--apply_chat_template"),
     )
     assert done.returncode != 0
-    assert "task r2_1 shows up to 6 images, but this model class passes on 1 and drops the others" in done.stderr
-    assert "Add max_images=6 to --model_args" in done.stderr
+    assert "Traceback" not in done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(
+        "error: task r2_1 shows up to 6 images, but this model class passes on 1 and drops the others"
+    )
+    assert "Add max_images=6 to --model_args" in last
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--metadata", '{"edition": "/nowhere"}'), "error: no edition '/nowhere': it is neither a folder nor one of "),
+        (("--num_fewshot", "1"), "error: the tasks of DriveHierarchy are zero-shot: run without --num_fewshot"),
+    ],
+)
+def test_refusals_of_lm_eval_end_in_one_sentence(
+    run: Callable[..., Any], options: tuple[str, ...], sentence: str
+) -> None:
+    arguments = "model=m,base_url=http://127.0.0.1:9/v1/chat/completions,max_images=10"
+    done = run(
+        "lm_eval",
+        *("--model", "local-chat-completions", "--model_args", arguments, "--apply_chat_template"),
+        *("--tasks", "drivehierarchy_r1_1_a", *options),
+    )
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith(sentence)
+
+
+def test_eval_checks_edition_and_endpoint_before_anything_else(
+    run: Callable[..., Any], serve: Callable[[str, Path], str], tmp_path: Path
+) -> None:
+    url = serve("random", tmp_path / "log.jsonl")
+    out = tmp_path / "run"
+
+    def refused(model: str, base_url: str, *options: str) -> str:
+        begun = time.monotonic()
+        done = run("drivehierarchy", "eval", "--model", model, "--base-url", base_url, "--out", str(out), *options)
+        assert time.monotonic() - begun < 60
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert not out.exists()
+        return str(done.stderr)
+
+    assert refused("random", url, "--edition", "/nowhere").startswith("error: no edition '/nowhere'")
+    named = refused("Qwen/Qwen3-VL-8B-Instruct", url)
+    assert "no model 'Qwen/Qwen3-VL-8B-Instruct'; it has random; give its name as the model (--model)" in named
+    down = refused("random", "http://127.0.0.1:9/v1")
+    assert down.startswith("error: http://127.0.0.1:9/v1/models: ")
+    assert "start the endpoint or correct --base-url" in down
 
 
 def test_validate(run: Callable[..., Any]) -> None:
@@ -184,6 +239,133 @@ def test_eval_survives_kill_9_and_asks_nothing_twice(
     assert sum(result.scores("official")[task] for task in exact) / len(exact) < 60
     assert all(entry.rules["official"].strict == 1.0 for entry in result.tasks.values())
     assert "S_open has no value: incomplete: no score for r1_4" in done.stdout
+
+
+def damage(edition: Edition, task: str, copy: Path) -> str:
+    """A copy of an edition in which one byte of the first image of a task is flipped; the item's id."""
+    shutil.copytree(edition.folder, copy / DATA_FOLDER)
+    document = open_edition(copy).documents(task)[0]
+    location = document["images"][0]
+    content = bytearray(Path(location.shard).read_bytes())
+    start = content.find(location.read())
+    assert start > 0
+    content[start + 40] ^= 0xFF
+    Path(location.shard).write_bytes(content)
+    return str(document["id"])
+
+
+def test_damaged_images_are_named_left_out_counted_and_asked_again(
+    run: Callable[..., Any], serve: Callable[[str, Path], str], edition: Edition, tmp_path: Path
+) -> None:
+    url = serve("oracle", tmp_path / "log.jsonl")
+    damaged = tmp_path / "damaged"
+    item = damage(edition, "r1_1_a", damaged)
+    named = rf"item {item}: .*/r1_1_a/test-00000\.parquet, row 0, image 0: "
+    out = tmp_path / "run"
+    command = ["eval", "--model", "oracle", "--base-url", url, "--out", str(out), "--tasks", "drivehierarchy_r1_1_a"]
+    done = run("drivehierarchy", *command, "--edition", str(damaged))
+    assert done.returncode == 1, done.stderr[-3000:]
+    assert re.search(named, done.stderr)
+    result = result_of(json.loads((out / FILE_NAME).read_text())).tasks["r1_1_a"]
+    assert (result.n, result.expected, result.rules["official"].score) == (ITEMS - 1, ITEMS, 100.0)
+    assert "r1_1_a: 1 items have no reply" in done.stdout
+
+    shutil.rmtree(damaged)
+    shutil.copytree(edition.folder, damaged / DATA_FOLDER)
+    asked = len(entries(tmp_path / "log.jsonl"))
+    again = run("drivehierarchy", *command, "--edition", str(damaged))
+    assert again.returncode == 0, again.stderr[-3000:]
+    assert [entry["id"] for entry in entries(tmp_path / "log.jsonl")[asked:]] == [item]
+    assert result_of(json.loads((out / FILE_NAME).read_text())).tasks["r1_1_a"].n == ITEMS
+
+
+def test_damaged_images_do_not_end_a_run_of_lm_eval(
+    run: Callable[..., Any], serve: Callable[[str, Path], str], edition: Edition, tmp_path: Path
+) -> None:
+    url = serve("oracle", tmp_path / "log.jsonl")
+    item = damage(edition, "r1_1_b", tmp_path / "damaged")
+    done = run(
+        "lm_eval",
+        *("--model", "local-chat-completions", "--tasks", "drivehierarchy_r1_1_b", "--apply_chat_template"),
+        *("--model_args", f"model=oracle,base_url={url}/chat/completions,max_images=10"),
+        *("--metadata", json.dumps({"edition": str(tmp_path / "damaged")})),
+        *("--log_samples", "--output_path", str(tmp_path / "out")),
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert re.search(rf"item {item}: .*row 0, image 0: .*; left out", done.stderr)
+    assert f"1 of {ITEMS} items of task r1_1_b have damaged images and are left out" in done.stderr
+    scored = run("drivehierarchy", "score", str(tmp_path / "out"))
+    assert scored.returncode == 1
+    assert "partial results: r1_1_b" in scored.stdout
+    result = result_of(json.loads((tmp_path / "out" / FILE_NAME).read_text())).tasks["r1_1_b"]
+    assert (result.n, result.expected, result.rules["flexible"].score) == (ITEMS - 1, ITEMS, 100.0)
+
+
+def predictions(edition: Edition, folder: Path, tasks: Sequence[str]) -> None:
+    """Prediction files of a model that is always right."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for task in map(task_named, tasks):
+        lines = []
+        for document in edition.documents(task.id):
+            given = json.loads(document["answer"]) if task.kind in ("box", "order") else document["answer"]
+            record = {task.release.id_field: document["id"], "question": document["question"], "ground_truth": given}
+            record["model_prediction"] = render(true_value(document), document["answer_kind"])
+            lines.append(json.dumps(record) + "\n")
+        (folder / task.release.prediction_file).write_text("".join(lines))
+
+
+def test_score_says_by_its_exit_code_whether_anything_was_left_out(
+    run: Callable[..., Any], edition: Edition, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    predictions(edition, folder, ["r1_1_a", "r2_3"])
+    command = ("score", str(folder), "--edition", str(edition.folder), "--judge", "off")
+    assert run("drivehierarchy", *command).returncode == 0
+
+    file = folder / task_named("r2_3").release.prediction_file
+    lines = file.read_text().splitlines()
+    first = json.loads(lines[0])
+    for changed, sentence, n in (
+        (lines[:-1], "", ITEMS - 1),
+        ([*lines, json.dumps(first | {"model_prediction": "Z"})], "was answered before; this line is left out", ITEMS),
+        ([lines[0][:30], *lines[1:]], "not JSON", ITEMS - 1),
+        ([json.dumps(first | {"model_prediction": None}), *lines[1:]], "r2_3: 1 items have no reply", ITEMS - 1),
+    ):
+        file.write_text("".join(line + "\n" for line in changed))
+        done = run("drivehierarchy", *command)
+        assert done.returncode == 1, done.stderr
+        assert sentence in done.stdout
+        result = result_of(json.loads((folder / FILE_NAME).read_text())).tasks["r2_3"]
+        assert (result.n, result.rules["official"].score) == (n, 100.0)  # of two records the first counts
+
+    nothing = run("drivehierarchy", "score", str(tmp_path / "empty"))
+    assert (nothing.returncode, nothing.stderr) == (2, f"error: {tmp_path / 'empty'}: no such folder\n")
+    told = run("drivehierarchy", "score", "--help").stdout
+    assert "Exit code 0" in told
+    assert "of an item the first counts" in " ".join(told.split()).lower()
+
+
+@pytest.mark.parametrize("delay", [0.4, 1.2, 2.0])
+def test_score_survives_kill_9(
+    run: Callable[..., Any], environment: dict[str, str], edition: Edition, tmp_path: Path, delay: float
+) -> None:
+    """Killed at any time, it leaves no scores or whole ones, and the same command gives the same bytes."""
+    folder = tmp_path / "model"
+    predictions(edition, folder, [task.id for task in TASKS])
+    command = ["score", str(folder), "--edition", str(edition.folder), "--write-pred", str(tmp_path / "pred")]
+    killed = subprocess.Popen(
+        [BIN / "drivehierarchy", *command], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    time.sleep(delay)
+    killed.kill()
+    killed.wait()
+    path = folder / FILE_NAME
+    before = path.read_bytes() if path.exists() else None
+    assert run("drivehierarchy", *command).returncode == 0
+    assert before in (None, path.read_bytes())
+    written = sorted(file.name for file in (tmp_path / "pred").iterdir() if not file.name.startswith("."))
+    assert written == sorted(task.release.prediction_file for task in TASKS)
+    assert all(len(entries(tmp_path / "pred" / name)) == ITEMS for name in written)
 
 
 def test_errors_are_one_line(run: Callable[..., Any], tmp_path: Path) -> None:

@@ -174,7 +174,9 @@ class ChatClient:
         except Exception:
             return  # this endpoint lists no models: the first request will tell
         if names and self.model not in names:
-            raise EndpointError(without_surrogates(f"{url}: no model {self.model!r}; it has {', '.join(names[:5])}"))
+            known = ", ".join(names[:5])
+            words = f"{url}: no model {self.model!r}; it has {known}; give its name as the model (--model)"
+            raise EndpointError(without_surrogates(words))
 
     def close(self) -> None:
         self._http.close()
