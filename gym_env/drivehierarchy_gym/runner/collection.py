@@ -46,6 +46,8 @@ class Collection:
     results: list[SceneResult] = field(default_factory=list)
     planned: dict[str, set[tuple[str, str, int]]] = field(default_factory=dict)
     """Model -> (group, scenario, repeat) of the full result."""
+    suites: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
+    """Model -> (group, scenario) of the whole suites that its runs were chosen from, where they say so."""
     voids: dict[str, list[VoidRecord]] = field(default_factory=dict)
     """Model -> attempts without a result, of runs that still have none."""
     notes: list[str] = field(default_factory=list)
@@ -114,6 +116,8 @@ def _collect_model(folder: Path, collection: Collection, seen: dict[tuple[str, s
             for scenario in scenarios
             for repeat in range(manifest.repeats)
         }
+        suite = collection.suites.setdefault(model, set())
+        suite |= {(group, name) for group, names in (manifest.suite_scenarios or {}).items() for name in names}
     for path in sorted(folder.glob(f"*/*/**/{SCORE_FILE}")):
         parts = path.relative_to(folder).parts
         if parts[0] == VOID_FOLDER or parts[0].startswith("."):

@@ -70,6 +70,8 @@ class ModelSummary:
     """Decisions without a usable answer, by kind of agent fault."""
     decisions: int
     missing: tuple[tuple[str, str, int], ...]
+    left_out: tuple[tuple[str, str], ...]
+    """(group, scenario) of the suite that no run was planned for."""
     void: Mapping[str, int]
     """Attempts without a result, of runs that still have none, by kind."""
 
@@ -133,6 +135,7 @@ def summarise(collection: Collection, model: str, *, seed: int = 0, resamples: i
         faults=dict(sorted(faults.items())),
         decisions=decisions,
         missing=tuple(collection.missing(model)),
+        left_out=tuple(sorted(collection.suites.get(model, set()) - {(g, scenario) for g, scenario, _ in planned})),
         void=dict(sorted(Counter(v.kind for v in collection.voids.get(model, ())).items())),
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -41,6 +43,9 @@ def notes(summary: ModelSummary) -> list[str]:
     if summary.faults:
         kinds = ", ".join(f"{count} {kind}" for kind, count in summary.faults.items())
         lines.append(f"Agent faults in {summary.decisions} decisions: {kinds}. The car held its last control.")
+    if summary.left_out:
+        names = _listed([scenario for _, scenario in summary.left_out])
+        lines.append(f"PART OF A SUITE: no run was planned of {names}. S is of the others alone.")
     if summary.missing:
         low, high = summary.total.bounds
         lines.append(
@@ -55,6 +60,10 @@ def notes(summary: ModelSummary) -> list[str]:
 
 def _names(summary: ModelSummary) -> str:
     names = [f"{scenario}#{repeat}" if repeat else scenario for _, scenario, repeat in summary.missing]
+    return _listed(names)
+
+
+def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 5 else ", ".join([*names[:5], f"{len(names) - 5} more"])
 
 

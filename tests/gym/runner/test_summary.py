@@ -85,6 +85,26 @@ def test_the_tables_cut_neither_a_name_nor_a_number_in_a_usual_terminal(tmp_path
     assert "75.00" in shown
 
 
+@pytest.mark.parametrize(
+    ("suite", "left_out"),
+    [
+        ({"01_a": ["s1", "s2", "s5"], "02_b": ["s3", "s4"], "03_c": ["s6"]}, (("01_a", "s5"), ("03_c", "s6"))),
+        ({"01_a": ["s1", "s2"], "02_b": ["s3", "s4"]}, ()),
+        (None, ()),
+    ],
+)
+def test_a_part_of_a_suite_is_said_to_be_one(tmp_path, record, put, suite, left_out):
+    put(tmp_path / "m/01_a/s1", record(route=100.0))
+    planned = {"01_a": ["s1", "s2"], "02_b": ["s3", "s4"]}
+    open_manifest(tmp_path / "m", "m", {}, planned, 1, [], suite_scenarios=suite)
+    summary = summarise(collect([tmp_path]), "m")
+    assert summary.left_out == left_out
+    file = StringIO()
+    print_summary(Console(file=file, width=120), summary)
+    said = "PART OF A SUITE: no run was planned of s5, s6. S is of the others alone."
+    assert (said in file.getvalue()) == bool(left_out)
+
+
 def test_a_folder_of_one_model_and_one_of_several(tree):
     assert collect([tree / "m"]).models == ["m"]
     assert collect([tree]).models == ["m", "n"]
