@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from lm_eval_drivehierarchy.commands.options import RULE_HELP, parse_rule
 from lm_eval_drivehierarchy.commands.report import RUNS_HELP
+from lm_eval_drivehierarchy.commands.terminal import print_table
 from lm_eval_drivehierarchy.leaderboard import leaderboard, page
 from lm_eval_drivehierarchy.report.files import write_bytes
 from lm_eval_drivehierarchy.report.html import html
@@ -34,11 +33,11 @@ def leaderboard_command(
     board = leaderboard(read_all(runs), rule=parse_rule(rule), closed_loop=r4, seed=seed)
     write_bytes(out, html(page(board, title)).encode())
     console = Console()
-    table = Table("place", "model", "S_open", "R4", box=box.SIMPLE)
+    rows = []
     for entry in board.entries:
         closed = entry.closed_loop.overall.format() if entry.closed_loop else ""
-        table.add_row(str(entry.place), escape(entry.result.model), entry.open_loop[board.rule].open.format(), closed)
-    console.print(table)
+        rows.append([str(entry.place), entry.result.model, entry.open_loop[board.rule].open.format(), closed])
+    print_table(console, ("place", "model", "S_open", "R4"), rows, text=(0, 1))
     for refusal in board.refused:
         for reason in refusal.reasons:
             console.print(f"[red]not ranked[/] {escape(refusal.model)}: {escape(reason)}")

@@ -107,13 +107,15 @@ def _editions(names: list[str] | None) -> list[Edition]:
 
 def _found(name: str) -> list[Edition]:
     """Editions that this machine has under a recorded name, or as its default."""
-    found = []
+    found: dict[str, Edition] = {}
     for wanted in (None, *([name] if name in BUILD_COMMANDS else [])):
         try:
-            found.append(find_edition(wanted))
+            edition = find_edition(wanted)
         except EditionNotFoundError:
             continue
-    return [entry for entry in found if entry.name == name]
+        if edition.name == name:
+            found.setdefault(edition.digest, edition)
+    return list(found.values())
 
 
 class _Bars(Progress):

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
+from lm_eval_drivehierarchy.cli import app
 from lm_eval_drivehierarchy.commands.terminal import print_table
 from lm_eval_drivehierarchy.wording import counted, p_value
+
+from .made_results import model
 
 
 @pytest.mark.parametrize(("number", "text"), [(0, "0 runs"), (1, "1 run"), (2, "2 runs"), (1600, "1600 runs")])
@@ -74,3 +79,17 @@ def test_a_name_is_kept_in_one_piece_where_its_number_can_go_below() -> None:
     columns = ("scenario", "S one", "ended by", "S other", "ended by")
     print_table(Console(file=file, width=80), columns, rows, text=(0, 2, 4))
     assert all(cell in file.getvalue() for cell in rows[0])
+
+
+def test_the_leaderboard_cuts_neither_name_nor_number(tmp_path: Path) -> None:
+    given = model("a-vision-language-model-of-a-long-name-7B-instruct", 1)
+    path = tmp_path / "model.json"
+    path.write_text(given.model_dump_json(), encoding="utf-8")
+    arguments = ["leaderboard", str(path), "--out", str(tmp_path / "board.html")]
+    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "80", "TERM": "dumb"})
+    assert result.exit_code == 0, result.output
+    assert "…" not in result.output
+    assert given.open_loop("official").open.format() in result.output
+    assert given.closed_loop.estimates().overall.format() in result.output
+    column = re.findall(r"^ {2}(?:1| ) +([\w-]+)", result.output, re.MULTILINE)
+    assert given.model in "".join(column)

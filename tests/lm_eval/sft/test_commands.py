@@ -61,6 +61,7 @@ class TestCheckAgainstTheRecordedEdition:
         assert f"edition sim with digest {train_edition.digest[:16]}" in said
         assert f"sim in {other.folder} has digest {other.digest[:16]}" in said
         assert "cannot be checked" in said
+        assert said.count(str(other.folder)) == 1
 
     def test_a_further_edition_of_the_export_is_asked_for_too(self, train_edition: Edition, tmp_path: Path) -> None:
         other = noise_edition(tmp_path / "other", train=8)
