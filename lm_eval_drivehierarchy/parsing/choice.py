@@ -115,7 +115,8 @@ _DENIED_AFTER = re.compile(
     r"[\"')\].:]{0,2}(?: (?!because|since|so|but|and|or|not|which|while|rather|instead|as\b)[\w-]+){0,3}? ?"
     r"(?:is|are|was|can be|can|would be|seems|looks|does|do|has been|isn't|aren't|doesn't|don't|can't|cannot)? ?"
     r"(?:also |clearly |definitely |both |all )?"
-    r"(?:not|n't|wrong|incorrect|false|ruled out|eliminated|excluded|unlikely|invalid|impossible|out)\b",
+    r"(?:not|n't|wrong|incorrect|false|ruled out|eliminated|excluded|unlikely|less likely|invalid|impossible|out)\b"
+    r"|[\"')\].:]{0,2} ?[-–—:,]? ?no(?= ?(?:[.!,;\n]|$))",
     re.IGNORECASE,
 )
 _DENIED_BEFORE = re.compile(

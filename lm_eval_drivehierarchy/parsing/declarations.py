@@ -39,7 +39,7 @@ ANSWER_LINE: Final = re.compile(r"^(?:a|ans) ?:", re.IGNORECASE | re.MULTILINE)
 
 CORRECTION: Final = re.compile(
     r"\b(?:actually|correction|wait|on second thought|re-?count(?:ing)?|re-?check(?:ing)?|scratch that|i mean|"
-    r"or rather|sorry|i was wrong)\b|"
+    r"or rather|sorry|i was wrong|changed my mind|take (?:it|that) back|on reflection)\b|"
     r"\b(?:thought|initially|at first|first glance|seem(?:s|ed)?|appear(?:s|ed)?|"
     r"looks? like)\b[^.!?\n]{0,80}?\bbut\b",
     re.IGNORECASE,

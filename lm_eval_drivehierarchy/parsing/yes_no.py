@@ -31,6 +31,10 @@ _OR = r"[\"']? ?(?:/|or|and|\||&) ?[\"']?"
 _BOTH = re.compile(rf"\b{_YES}{_OR}{_NO}\b|\b{_NO}{_OR}{_YES}\b", re.IGNORECASE)
 _NOT_SAID = re.compile(rf"\bnot ?[:,]? ?(?:a )?[\"']?(?:{_YES}|no)\b", re.IGNORECASE)
 _CONDITION = re.compile(rf"\b(?:{_YES}|{_NO}),? (?:if|unless|depending)\b", re.IGNORECASE)
+_YES_TO_NONE = re.compile(
+    rf"\b{_YES},? (?:there (?:is|are) )?no (?!other|doubt|question|problem|more|need|matter)[a-z]", re.IGNORECASE
+)
+"""What says yes and denies the thing in one breath."""
 _NOT_BUT = re.compile(
     rf"\b(?:not|isn't|wasn't) (?:a )?[\"']?(?:{_YES}|no)[\"']?[,;.]? (?:but|it's|it is|rather)\b", re.IGNORECASE
 )
@@ -44,7 +48,9 @@ _SAID = re.compile(
     re.IGNORECASE,
 )
 _LEADING_NO = re.compile(
-    r"^[\W_]*(?:no|not|none|nothing)\b(?! doubt| idea| problem| way to| information| answer| sure| certain)", re.I
+    r"^[\W_]*(?:no|not|none|nothing)\b"
+    r"(?! doubt| idea| problem| way to| information| answer| sure| certain| clear view| view| images?\b)",
+    re.I,
 )
 _WHOLE: Final = {
     "y": "yes", "n": "no", "true": "yes", "false": "no", "correct": "yes", "incorrect": "no", "none": "no",
@@ -135,7 +141,7 @@ def _alone(text: str, line: Span) -> str | None:
 def _judged(text: str, *, strict: bool = False) -> str | None:
     """Verdict on a passage: yes, no, a hedge, or None when it does not say. `strict` takes only the words."""
     text = _NOT_BUT.sub(" ", _IDIOM.sub(" ", text))
-    if _BOTH.search(text) or _NOT_SAID.search(text) or _CONDITION.search(text):
+    if _BOTH.search(text) or _NOT_SAID.search(text) or _CONDITION.search(text) or _YES_TO_NONE.search(text):
         return _HEDGE
     said = {"yes" if match["yes"] else "no" for match in _SAID.finditer(text)}
     leading = _SAID.match(text.lstrip(" \n\"'([{"))

@@ -100,6 +100,7 @@ def test_local_chat_completions_against_the_truth(
     assert done.returncode == 0, done.stderr[-3000:]
     (results_file,) = (tmp_path / "out" / "oracle").glob("results_*.json")
     results = json.loads(results_file.read_text())
+    assert sum(task.kind != "text" for task in TASKS) == 13
     for task in TASKS:
         for rule in ("official", "flexible"):
             found = results["results"][task.lm_eval_name]
@@ -235,8 +236,14 @@ def test_eval_survives_kill_9_and_asks_nothing_twice(
     result = result_of(json.loads((out / FILE_NAME).read_text()))
     assert not result.tasks["r1_1_a"].partial
     assert result.absent == {"r1_4": "the judge is switched off (DRIVEHIERARCHY_JUDGE=off)"}
-    exact = [task.id for task in TASKS if task.kind in ("yes_no", "choice")]
-    assert sum(result.scores("official")[task] for task in exact) / len(exact) < 60
+    # Answers and letters of this edition are balanced, so whoever does not look is at chance exactly.
+    chance = {"r1_1_a": 50.0, "r1_1_c": 100 / 3, "r2_2_b": 25.0, "r2_3": 25.0, "r3_1": 25.0}
+    assert set(chance) == {task.id for task in TASKS if task.kind in ("yes_no", "choice")}
+    for rule in ("official", "flexible"):
+        scores = result.scores(rule)
+        assert {task: scores[task] for task in chance} == pytest.approx(chance)
+        assert scores["r3_2"] == pytest.approx(50.0, abs=15)
+        assert all(scores[task.id] < 60 for task in TASKS if task.kind in ("count", "metres"))
     assert all(entry.rules["official"].strict == 1.0 for entry in result.tasks.values())
     assert "S_open has no value: incomplete: no score for r1_4" in done.stdout
 

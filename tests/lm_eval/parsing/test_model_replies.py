@@ -37,7 +37,8 @@ OPTIONS = {
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['kind']}: {case['reply']!r:.60}")
 def test_a_fair_reader(case: dict[str, Any]) -> None:
-    options = list("ABCD") if case["kind"] == "order" else OPTIONS.get(case.get("options", ""))
+    shown = case.get("options")
+    options = list("ABCD") if case["kind"] == "order" else OPTIONS[shown] if isinstance(shown, str) else shown
     parsed = parse_answer(case["reply"], case["kind"], options=options, image_size=SIZE)
     value = parsed.value
     if case["kind"] == "action" and value is not None:
