@@ -15,7 +15,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -158,9 +158,11 @@ class _DriveMaker:
     workers: int
     progress: Progress
     clip_of: ClipMaker
+    shown_in: dict[str, str] = field(default_factory=dict)
+    """Image -> the first scene that shows it."""
 
     def make(self, split: Split, numbers: range) -> list[Candidate]:
-        """Candidates of these drives of a split, in the order of their numbers."""
+        """Candidates of these drives of a split, in the order of their numbers, none with an image of another scene."""
         recipes = [recipe(self.seed, split, number) for number in numbers]
         jobs = [
             _Job(drive, self.width, _drive_file(self.work, drive), self.stamp, self.clip_of)
@@ -183,7 +185,11 @@ class _DriveMaker:
                     f"resumes: {lost[0].reason}"
                 )
             jobs = [event.job for event in lost]
-        return [entry for drive in recipes for entry in _read_candidates(_drive_file(self.work, drive), self.seed)]
+        entries = [entry for drive in recipes for entry in _read_candidates(_drive_file(self.work, drive), self.seed)]
+        return [entry for entry in entries if self._is_new(entry)]
+
+    def _is_new(self, entry: Candidate) -> bool:
+        return all(self.shown_in.setdefault(image, entry.scene_id) == entry.scene_id for image in entry.images)
 
 
 def _make_split(maker: _DriveMaker, size: Size, split: Split, wanted: int) -> tuple[dict[str, list[Plan]], int]:

@@ -73,13 +73,18 @@ def check_edition(edition: Edition) -> GateReport:
         )
     gates: list[Gate] = []
     scenes: dict[str, set[str]] = defaultdict(set)
+    shown: dict[str, set[str]] = defaultdict(set)
     for split in SPLITS:
         for task in edition.tasks(split):
             documents = edition.documents(task, split)
             scenes[split] |= {document["scene_id"] for document in documents}
+            for document in documents:
+                for image in document["images"]:
+                    shown[image.name].add(document["scene_id"])
             gates += check_task(task, split, documents)
     shared = sum(len(scenes[a] & scenes[b]) for i, a in enumerate(SPLITS) for b in SPLITS[i + 1 :])
     gates.append(Gate("all", "all", "scenes in two splits", shared, 0))
+    gates.append(Gate("all", "all", "images in two scenes", sum(len(names) > 1 for names in shown.values()), 0))
     return GateReport(tuple(gates))
 
 

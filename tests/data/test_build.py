@@ -25,7 +25,7 @@ from drivehierarchy_data.errors import DataError, EditionNotFoundError
 from drivehierarchy_data.gates import Gate, GateReport
 from drivehierarchy_data.release import QUESTION_FILES
 from tests.data.slow_build import STAMP
-from tests.data.toy_drives import failing_clip, toy_clip, unlucky_clip
+from tests.data.toy_drives import failing_clip, toy_clip, twin_clip, unlucky_clip
 
 
 def build(out: Path, workers: int = 1, seed: int = 0, clip_of: ClipMaker = toy_clip) -> BuildResult:
@@ -217,3 +217,15 @@ def test_a_damaged_drive_is_named(tmp_path: Path) -> None:
         path.write_bytes(content)
     with pytest.raises(DataError, match=r"-\w+\.zip is damaged \(Bad CRC-32 .*\); remove it and run the build again"):
         build(tmp_path)
+
+
+def test_pictures_of_an_earlier_scene_are_not_asked_about_again(tmp_path: Path) -> None:
+    edition = build(tmp_path, clip_of=twin_clip).edition
+    scenes: dict[str, set[str]] = {}
+    for task in BUILDERS:
+        for document in edition.documents(task):
+            for image in document["images"]:
+                scenes.setdefault(image.name, set()).add(document["scene_id"])
+    assert max(map(len, scenes.values())) == 1
+    numbers = {int(scene.split("-")[1]) for names in scenes.values() for scene in names}
+    assert {number % 2 for number in numbers} == {0}

@@ -10,11 +10,12 @@ import pytest
 
 from drivehierarchy_data.items import SPLITS
 from drivehierarchy_data.sources import drives
-from drivehierarchy_data.sources.drives import WEATHERS, DriveRecipe, recipe, road_name, road_split
+from drivehierarchy_data.sources.drives import SUN_SPREAD, WEATHERS, DriveRecipe, recipe, road_name, road_split
 from drivehierarchy_data.sources.words import NOUNS, colour_word
 from drivehierarchy_gym.catalog import ACTOR_MODELS
 from drivehierarchy_gym.plan import EpisodePlan, PathDrive, StandDrive
 from drivehierarchy_gym.road.network import load_network
+from drivehierarchy_gym.scenarios.suites import load_suite
 
 
 def free(number: int) -> EpisodePlan:
@@ -88,9 +89,35 @@ def test_crossing_persons_start_and_end_beside_the_road() -> None:
 
 
 def test_weathers_are_all_drawn() -> None:
-    drawn = {recipe(0, "test", number).plan().weather for number in range(30)}
-    assert len(drawn) >= len(WEATHERS) // 2
-    assert drawn <= {weather for weather, _ in WEATHERS}
+    drawn = [recipe(0, "test", number).plan().weather for number in range(30)]
+    assert len({weather.sky for weather in drawn}) >= 3
+    assert len({weather.sun_altitude_deg for weather in drawn}) == len(drawn)
+    for weather in drawn:
+        bases = [base.sun_altitude_deg for base, _ in WEATHERS if base.sky == weather.sky]
+        assert any(abs(weather.sun_altitude_deg - base) <= abs(base) * SUN_SPREAD + 0.005 for base in bases)
+
+
+@pytest.mark.parametrize("scenario", list(load_suite("open").entries))
+def test_drives_of_one_scenario_differ_beside_the_road(scenario: str) -> None:
+    written = load_suite("open").plan(scenario, 0)
+    own = {actor.id for actor in written.actors if not actor.background}
+    seen = []
+    for number in range(3):
+        plan = DriveRecipe(f"s-{number}", "test", f"scenario drive {number}", scenario).plan()
+        names = [actor.id for actor in plan.actors]
+        assert len(set(names)) == len(names)
+        assert own <= set(names)
+        beside = [actor for actor in plan.actors if actor.id.startswith("beside_")]
+        seen.append({(actor.model, actor.pose) for actor in beside})
+        network = load_network(plan.network_file)
+        for actor in beside:
+            assert not network.on_road(actor.pose.x, actor.pose.y)
+            for other in written.actors:
+                if not other.background:
+                    apart = math.hypot(other.pose.x - actor.pose.x, other.pose.y - actor.pose.y)
+                    assert apart > 0.5 or not isinstance(actor.drive, StandDrive)
+    assert all(seen)
+    assert seen[0] != seen[1] != seen[2]
 
 
 def test_every_model_has_a_noun_and_colours_have_one_word() -> None:

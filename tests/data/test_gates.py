@@ -13,9 +13,10 @@ import pytest
 
 from drivehierarchy_data import build as build_module
 from drivehierarchy_data.blind import blind_scores
-from drivehierarchy_data.editions import Edition
+from drivehierarchy_data.editions import Edition, write_manifest
 from drivehierarchy_data.errors import DataError
 from drivehierarchy_data.gates import Gate, check_edition, check_task
+from drivehierarchy_data.shards import write_shard
 from tests.data.toy_drives import toy_clip
 
 Document = dict[str, Any]
@@ -113,6 +114,15 @@ def test_duplicates_and_crowded_scenes_are_found(good: Edition) -> None:
     assert "items of one scene" in failed(list(check_task("r1_3", "test", [documents[0]] * 6)))
 
 
+def test_an_image_in_two_scenes_is_found(good: Edition, tmp_path: Path) -> None:
+    first, second = list(good.items("r1_3"))[:2]
+    for scene, shared in ((first.scene_id, 0), ("another", 1)):
+        items = [first, replace(second, scene_id=scene, images=first.images)]
+        write_shard(tmp_path / "r1_3" / "test-00000.parquet", items, "")
+        report = check_edition(Edition(tmp_path, write_manifest(tmp_path, "sim", {})))
+        assert [gate.value for gate in report.gates if gate.name == "images in two scenes"] == [shared]
+
+
 def test_a_scene_in_two_splits_is_found(good: Edition) -> None:
     files = dict(good.manifest.files)
     folder = good.folder
@@ -124,6 +134,7 @@ def test_a_scene_in_two_splits_is_found(good: Edition) -> None:
         report = check_edition(Edition(folder, manifest))
         assert not report.passed
         assert any("scenes in two splits" in line for line in report.failures())
+        assert not any("images in two scenes" in line for line in report.failures())
     finally:
         (folder / "r1_3" / "train-00000.parquet").unlink()
 

@@ -29,6 +29,13 @@ def toy_clip(recipe: DriveRecipe, width: int) -> Clip | None:
     return replace(made, frames=tuple(frames), meta={**made.meta, "seed": recipe.seed})
 
 
+def twin_clip(recipe: DriveRecipe, width: int) -> Clip | None:
+    """A drive that looks like the one before it when its number is odd."""
+    number = int(recipe.scene_id.split("-")[1])
+    made = toy_clip(replace(recipe, seed=f"twins {number // 2}"), width)
+    return None if made is None else replace(made, scene_id=recipe.scene_id)
+
+
 def failing_clip(recipe: DriveRecipe, width: int) -> Clip | None:
     """A drive on which something breaks."""
     raise RuntimeError("the world fell down")

@@ -1,4 +1,5 @@
-"""Which drives the sim edition is made of: scenarios of the open suite in other weathers, and free drives through town.
+"""Which drives the sim edition is made of: scenarios of the open suite, each time in another light and with other
+things beside the road, and free drives through town.
 
 A drive is a pure function of seed, split and number. Splits share no drive, no scenario and no road to start on.
 """
@@ -40,6 +41,8 @@ WEATHERS: tuple[tuple[Weather, int], ...] = (
     (Weather(sky="fog", sun_altitude_deg=30), 1),
 )
 """Looks of the world with their weights: day, low sun, dusk, night, and grey, wet and foggy days."""
+SUN_SPREAD = 0.15
+"""Share by which the sun stands higher or lower than that, so that no two drives have the same light."""
 
 SCENARIO_SHARE = 0.3
 """Share of the drives that are scenarios of the open suite; the others are free."""
@@ -85,6 +88,8 @@ class DriveRecipe:
         rng = random.Random(self.seed)
         plan = _scenario_plan(self.scenario, rng) if self.scenario else _free_plan(self.split, rng)
         weather = rng.choices([w for w, _ in WEATHERS], [n for _, n in WEATHERS])[0]
+        sun = round(weather.sun_altitude_deg * rng.uniform(1 - SUN_SPREAD, 1 + SUN_SPREAD), 2)
+        weather = Weather(sky=weather.sky, sun_altitude_deg=sun)
         return replace(plan, scenario_id=self.scene_id, weather=weather, blocked_ticks=NO_PATIENCE)
 
 
@@ -123,7 +128,24 @@ def _split_at(place: int) -> Split:
 
 
 def _scenario_plan(scenario: str, rng: random.Random) -> EpisodePlan:
-    return load_suite("open").plan(scenario, rng.getrandbits(31))
+    """A scenario of the open suite, with other traffic, and with bodies beside the road where it has none."""
+    plan = load_suite("open").plan(scenario, rng.getrandbits(31))
+    network = load_network(plan.network_file)
+    places = _Places(plan.start)
+    for actor in plan.actors:
+        places.take(actor.pose.x, actor.pose.y, ACTOR_MODELS[actor.model].length / 2 + 0.6)
+        if isinstance(actor.drive, PathDrive):
+            path = actor.drive.path
+            for arc in np.arange(0.0, path.length, 1.0):
+                places.take(*path.at(float(arc))[:2], 1.0)
+    beside = (
+        *_parked(network, plan.route, rng, places),
+        *_cones(network, plan.route, rng, places),
+        *_standing_persons(network, plan.route, rng, places),
+        *_strollers(network, plan.route, rng),
+    )
+    actors = (*plan.actors, *(replace(body, id=f"beside_{body.id}") for body in beside))
+    return replace(plan, actors=actors)
 
 
 # --- free drives -----------------------------------------------------------------------------------------------------
@@ -311,7 +333,7 @@ def _standing_persons(
             continue
         pose, side = spot
         x, y = pose.to_world(0.0, side * back)
-        if places.take(x, y, 0.5):
+        if not network.on_road(x, y) and places.take(x, y, 0.5):
             yield _standing(f"standing_{number}", "pedestrian", Pose(x, y, turn), colour)
 
 
@@ -341,6 +363,8 @@ def _strollers(network: RoadNetwork, route: Polyline, rng: random.Random) -> Ite
         if spots[0] is None or spots[1] is None:
             continue
         path = Polyline.through([spot[0].to_world(0.0, side * back) for spot in spots if spot is not None])
+        if any(network.on_road(float(x), float(y)) for x, y in path.points):
+            continue
         drive = PathDrive(path, (round(pace, 2),), EgoArrivesIn(route_m=round(arc, 2), seconds=round(seconds, 2)))
         yield ActorPlan(f"stroller_{number}", "pedestrian", path.at(0.0), drive, colour)
 
