@@ -6,6 +6,10 @@ units and number formats understood. It never guesses and never sees the true an
 echoed template or an option that does not exist is unparseable. So is a number with a tolerance ("12 ± 2 m", "12 m,
 plus or minus 2 m"): it says a range, where one number was asked for; "about 12 m" says 12. A space before exactly three
 digits groups thousands ("1 024"). Boxes are taken in the order asked for unless the reply announces another one.
+
+Prose is read in English. Of other languages only yes, no, units and the announcement of an answer in Chinese are known;
+numerals in characters and a letter behind a Chinese verb ("选B") are unparseable, as is an option named with neither a
+mark nor a known word ("Opt B", "A definitely").
 """
 
 from __future__ import annotations

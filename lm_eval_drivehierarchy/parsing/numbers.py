@@ -365,7 +365,8 @@ class _Scanner:
         if measured is None or self._named(index) or self._clock_or_resolution(index, end) or self._part_of(index, end):
             return None
         unit, factor, following = measured
-        if self._beside_a_number(index, end):
+        glued = unit == "length" and self.adjacent(following) and self.at(following).kind == "number"  # "12m50"
+        if glued or self._beside_a_number(index, end):
             value = None
         bound = self._bound(index, following)
         return Quantity(
@@ -602,7 +603,8 @@ _NAMES_A_RANGE = re.compile(
 def _joined(found: list[Quantity], text: str) -> list[Quantity]:
     """Lengths in two parts made one ("5 feet 10 inches"), and both ends of a range of the same unit ("20-50 m").
 
-    Lengths that only name a class ("in the 20-50 m range", "the 20 m limit") are left out.
+    Lengths that only name a class ("in the 20-50 m range", "the 20 m limit") are left out. A length right before a bare
+    number ("12 m 50") loses its value: 12.5 is only likely.
     """
     joined: list[Quantity] = []
     for quantity in found:
@@ -626,6 +628,13 @@ def _joined(found: list[Quantity], text: str) -> list[Quantity]:
             and not (last.hedged or quantity.hedged)
         ):
             joined[-1] = replace(last, end=quantity.end, value=last.value + quantity.value)
+        elif (
+            last is not None
+            and (last.unit, quantity.unit) == ("length", "")
+            and text[last.end : quantity.start] == " "
+            and text[quantity.start].isdigit()
+        ):
+            joined[-1] = replace(last, value=None)
         else:
             joined.append(quantity)
     return joined

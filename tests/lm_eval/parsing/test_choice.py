@@ -226,6 +226,9 @@ RECOVERED = [
 ]
 
 UNPARSEABLE = [
+    "选B",
+    "Opt B",
+    "A definitely",
     "",
     " ",
     ".",
