@@ -142,7 +142,15 @@ def _gates(report: GateReport) -> str:
         for gate in report.gates
         if gate.split in ("test", "all")
     ]
-    return _table(["task", "gate", "value", "limit"], rows)
+    table = _table(["task", "gate", "value", "limit"], rows)
+    blind = [gate for gate in report.gates if gate.split == "test" and gate.name.startswith("blind: ")]
+    idle = sum(gate.limit >= 1 for gate in blind)
+    if not idle:
+        return table
+    return (
+        f"{idle} of the {len(blind)} `blind` rows have a limit of 1 or more and so say nothing: there are too few items. "
+        f"The builder's larger sizes show that no answer gives itself away.\n\n{table}"
+    )
 
 
 def _right_text(document: dict[str, Any]) -> str:

@@ -9,9 +9,10 @@ import pytest
 import yaml
 
 from drivehierarchy_data.builders import BUILDERS
-from drivehierarchy_data.card import CARD_FILE, TITLES
+from drivehierarchy_data.card import CARD_FILE, TITLES, card
 from drivehierarchy_data.croissant import CROISSANT_FILE
 from drivehierarchy_data.editions import DATA_FOLDER, SAMPLE, open_edition
+from drivehierarchy_data.gates import Gate, GateReport
 from drivehierarchy_data.items import FEATURES
 
 
@@ -41,6 +42,13 @@ def test_the_card_tells_what_it_belongs_to() -> None:
         assert text.count(f"`{task}`") >= 3
     assert metadata()["license"] == "apache-2.0"
     assert "{" not in text.partition("## Content")[2]
+
+
+def test_the_card_says_where_the_blind_check_is_idle() -> None:
+    edition = open_edition(SAMPLE)
+    few = [Gate("r1_1_a", "test", f"blind: rule {n}", 0.5, limit) for n, limit in enumerate((1.2, 1.0, 0.7))]
+    assert "2 of the 3 `blind` rows have a limit of 1 or more" in card(edition, GateReport(tuple(few)))
+    assert "say nothing" not in card(edition, GateReport(tuple(few[2:])))
 
 
 def test_croissant_lists_every_file_with_its_checksum() -> None:
