@@ -148,8 +148,8 @@ def _gates(report: GateReport) -> str:
     if not idle:
         return table
     return (
-        f"{idle} of the {len(blind)} `blind` rows have a limit of 1 or more and so say nothing: there are too few items. "
-        f"The builder's larger sizes show that no answer gives itself away.\n\n{table}"
+        f"{idle} of the {len(blind)} `blind` rows have a limit of 1 or more and so say nothing: there are too few "
+        f"items. The builder's larger sizes show that no answer gives itself away.\n\n{table}"
     )
 
 
