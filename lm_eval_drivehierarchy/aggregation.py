@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from .scoring import Scored
 from .tasks import TASKS, tasks_of_rank
+from .wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,9 @@ def task_score(scored: Sequence[Scored], expected: int | None = None) -> TaskSco
     then an item was counted twice.
     """
     if expected is not None and expected < len(scored):
-        raise ValueError(f"{len(scored)} replies to {expected} items: an item is there twice")
+        raise ValueError(
+            f"{counted(len(scored), 'reply', 'replies')} to {counted(expected, 'item')}: an item is there twice"
+        )
     scores = [reply.score for reply in scored if reply.score is not None]
     if not scores or len(scores) < len(scored):
         return None
@@ -128,7 +131,7 @@ def combined(scores: Mapping[str, TaskScore], weights: Mapping[str, float]) -> C
     """Weighted sum of task scores, the tasks taken as independent."""
     missing = tuple(task for task in weights if task not in scores)
     found = {task: scores[task] for task in weights if task in scores}
-    partial = tuple((task, s.n, s.expected) for task, s in found.items() if s.expected is not None and s.n < s.expected)
+    partial = tuple((task, s.n, s.expected) for task, s in found.items() if s.partial and s.expected is not None)
     if missing:
         return Combined(None, None, missing, partial)
     errors = {task: score.stderr for task, score in found.items() if score.stderr is not None}

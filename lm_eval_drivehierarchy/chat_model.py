@@ -32,6 +32,7 @@ from drivehierarchy_gym.errors import DriveHierarchyError, InfrastructureError
 
 from .journal import AnswerJournal
 from .prompts import IMAGE_PLACEHOLDER
+from .wording import counted
 
 MODEL_NAME = "drivehierarchy-chat"
 JPEG_QUALITY = 95
@@ -283,7 +284,8 @@ def interleave(text: str, images: Sequence[dict[str, Any]]) -> list[dict[str, An
     if len(pieces) == 1:
         return [*images, {"type": "text", "text": text}]
     if len(pieces) - 1 != len(images):
-        raise DriveHierarchyError(f"the prompt has {len(pieces) - 1} places for {len(images)} images")
+        places = counted(len(pieces) - 1, "place")
+        raise DriveHierarchyError(f"the prompt has {places} for {counted(len(images), 'image')}")
     parts: list[dict[str, Any]] = []
     for index, piece in enumerate(pieces):
         if stripped := piece.strip("\n"):

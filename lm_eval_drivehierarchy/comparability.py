@@ -14,6 +14,7 @@ from lm_eval_drivehierarchy.results import (
     ResultsError,
     TaskResult,
 )
+from lm_eval_drivehierarchy.wording import counted
 
 Sentence = str
 FREE_SETTINGS = frozenset({"model_class", "chat_template"})
@@ -106,8 +107,8 @@ def coverage(run: ClosedLoopResult) -> Sentence | None:
     if not run.uncovered or run.suite_scenarios is None:
         return None
     return (
-        f"R4 covers {len(run.scenarios)} of {len(run.suite_scenarios)} scenarios of suite {run.suite or 'unknown'} "
-        f"({some(run.scenarios)}); {some(run.uncovered)} {'is' if len(run.uncovered) == 1 else 'are'} missing"
+        f"R4 covers {len(run.scenarios)} of {counted(len(run.suite_scenarios), 'scenario')} of suite "
+        f"{run.suite or 'unknown'} ({some(run.scenarios)}); {some(run.uncovered)} {'is' if len(run.uncovered) == 1 else 'are'} missing"
     )
 
 
@@ -135,9 +136,13 @@ def warnings(models: Sequence[ModelResult]) -> list[Sentence]:
             if (part := coverage(run)) is not None:
                 found.append(f"{model.model}: {part}; its R4 score is not that of the suite")
             if run.partial:
-                found.append(f"{model.model}: R4 is partial, {len(run.episodes)} of {run.planned} runs have a result")
+                found.append(
+                    f"{model.model}: R4 is partial: {len(run.episodes)} of {counted(run.planned, 'planned run')} "
+                    f"{'has' if len(run.episodes) == 1 else 'have'} a result"
+                )
             found += [
-                f"{model.model}: {number} void R4 attempts ({kind}) left out" for kind, number in run.void.items()
+                f"{model.model}: {counted(number, 'void R4 attempt')} ({kind.replace('_', ' ')}) left out"
+                for kind, number in run.void.items()
             ]
         found += [f"{model.model}: {note}" for note in model.notes]
         if model.tasks and any(not result.items for result in model.tasks.values()):
@@ -198,7 +203,7 @@ def item_differences(models: Sequence[ModelResult]) -> list[Sentence]:
                     tasks.append(f"{task} ({_count(other)} and {_count(result)} items)")
             if tasks:
                 listed = (
-                    f"{common} items in common, {only_first} only of {first.model}, {only_model} only of "
+                    f"{counted(common, 'item')} in common, {only_first} only of {first.model}, {only_model} only of "
                     f"{model.model}; comparisons use the common ones only"
                     if common or only_first or only_model
                     else "the items are not listed, so that no comparison is possible"

@@ -32,6 +32,7 @@ from .prompts import system_prompt, user_prompt
 from .replies import Outcome, Reply, outcomes
 from .tasks import TASKS
 from .tasks import task as task_named
+from .wording import counted
 
 _log = logging.getLogger(__name__)
 
@@ -163,7 +164,7 @@ def _whole(task: str, documents: Sequence[dict[str, Any]]) -> list[dict[str, Any
         whole.append(document)
     remedy = "rebuild or re-copy the edition and run the same command again"
     if not whole:
-        raise HarnessError(f"every one of the {len(documents)} items of task {task} has a damaged image; {remedy}")
+        raise HarnessError(f"no item of task {task} is left: all {len(documents)} have damaged images; {remedy}")
     if damaged := len(documents) - len(whole):
         _log.warning(
             "%d of %d items of task %s have damaged images and are left out; %s", damaged, len(documents), task, remedy
@@ -261,8 +262,8 @@ def _filter(
     replies = [reply_to(document, response[0]) for document, response in zip(documents, responses, strict=True)]
     if all(reply.text is None for reply in replies):
         raise HarnessError(
-            f"not one of {len(replies)} items of task {documents[0]['task']} was answered, so nothing is scored; "
-            "see the log for the reasons and run the same command again"
+            f"not one of {counted(len(replies), 'item')} of task {documents[0]['task']} was answered, so nothing is "
+            "scored; see the log for the reasons and run the same command again"
         )
     judge = find_judge() if task_named(replies[0].task).kind == "text" else None
     scored = outcomes(replies, rule, judge if isinstance(judge, LingoJudge) else None)

@@ -23,6 +23,7 @@ from lm_eval_drivehierarchy.statistics.closed_loop import ClosedLoopEstimates
 from lm_eval_drivehierarchy.statistics.open_loop import OpenLoopEstimates
 from lm_eval_drivehierarchy.statistics.paired import Verdict
 from lm_eval_drivehierarchy.tasks import RANKS, TASKS
+from lm_eval_drivehierarchy.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,8 @@ def check_submission(model: ModelResult, *, closed_loop: bool = True) -> list[st
         if (part := coverage(run)) is not None:
             reasons.append(part)
         if run.partial:
-            reasons.append(f"R4 is partial: {len(run.episodes)} of {run.planned} runs ({some(run.missing)} missing)")
+            runs = f"{len(run.episodes)} of {counted(run.planned, 'run')}"
+            reasons.append(f"R4 is partial: {runs} ({some(run.missing)} missing)")
     return reasons
 
 
@@ -170,7 +172,7 @@ def page(board: Leaderboard, title: str = "DriveHierarchy leaderboard") -> Docum
         sections.append(Section("Not ranked", tuple(_refused(board))))
     if board.entries:
         sections.append(Section("Protocol", (_protocol(board),)))
-    counts = f"{len(board.entries)} models ranked, {len(board.refused)} not"
+    counts = f"{counted(len(board.entries), 'model')} ranked, {len(board.refused)} not"
     lead = f"{counts}; parsing rule {board.rule}. Click a column's head to sort."
     return Document(title, lead, tuple(sections))
 

@@ -26,6 +26,7 @@ from drivehierarchy_data.shards import ImageLocation
 from drivehierarchy_gym.errors import DriveHierarchyError
 
 from .baselines import Answerer, Document
+from .wording import counted
 
 MAX_REQUEST_BYTES = 256 * 2**20
 
@@ -121,7 +122,7 @@ class ItemFinder:
         if not same_number:
             wanted = sorted({len(document["images"]) for document in asked})
             raise RequestError(
-                f"{len(request.images)} images came, but items with this question have "
+                f"{counted(len(request.images), 'image')} came, but items with this question have "
                 f"{' or '.join(map(str, wanted))}; does the harness drop images (max_images)?"
             )
         # The longest question wins: a question may be contained in another one.

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from ..wording import counted
 from .errors import SftError
 from .samples import Sample, SceneKey
 
@@ -25,7 +26,9 @@ def held_out_scenes(scenes: Iterable[SceneKey], share: float, seed: int) -> froz
         raise SftError(f"validation share {share:g} must lie between 0 and 1; the paper held out 0.05")
     known = sorted(set(scenes))
     if len(known) < 2:
-        raise SftError(f"{len(known)} scene cannot be divided into training and validation; build a larger edition")
+        raise SftError(
+            f"{counted(len(known), 'scene')} cannot be divided into training and validation; build a larger edition"
+        )
     ranked = sorted(known, key=lambda scene: hashlib.sha256(f"{seed}:{scene[0]}:{scene[1]}".encode()).digest())
     return frozenset(ranked[: min(math.ceil(share * len(known)), len(known) - 1)])
 
@@ -47,7 +50,9 @@ def draw(samples: Sequence[Sample], count: int | None, seed: int) -> list[Sample
         ]
         if short or count < len(tasks):
             reason = ", ".join(short) or f"{len(tasks)} tasks need at least as many"
-            raise SftError(f"{count} training samples cannot be drawn equally: {reason}; ask for another number")
+            raise SftError(
+                f"{counted(count, 'training sample')} cannot be drawn equally: {reason}; ask for another number"
+            )
         chosen = [sample for task in tasks for sample in _shuffled(by_task[task], f"{seed}:{task}")[: wanted[task]]]
     return _shuffled(chosen, f"{seed}")
 

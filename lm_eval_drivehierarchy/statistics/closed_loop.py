@@ -17,6 +17,7 @@ from lm_eval_drivehierarchy.statistics.bootstrap import LEVEL, REPLICATES, weigh
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
 from lm_eval_drivehierarchy.statistics.paired import Comparison, compare
 from lm_eval_drivehierarchy.statistics.scenes import SceneSums
+from lm_eval_drivehierarchy.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,10 @@ def _over_repeats(
     shape: dict[str, Any] = {"n": episodes, "clusters": len(runs), "level": level}
     single = sum(len(scores) == 1 for _, scores in runs)
     if single:
-        reason = f"{single} of {len(runs)} scenarios were run once, so nothing says how a repeat would differ"
+        were = "was" if single == 1 else "were"
+        reason = (
+            f"{single} of {counted(len(runs), 'scenario')} {were} run once, so nothing says how a repeat would differ"
+        )
         return Estimate(value, reason=reason, **shape), None
     spreads = np.array([np.var(scores, ddof=1) for _, scores in runs])
     counts = np.array([len(scores) for _, scores in runs])

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
+from lm_eval_drivehierarchy.wording import counted
 
 
 def rank_correlation(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Estimate:
@@ -23,7 +24,7 @@ def rank_correlation(first: ArrayLike, second: ArrayLike, *, level: float = 0.95
         raise ValueError("NaN or infinite score: leave that model out of the correlation")
     n = x.size
     if n < 3:
-        return Estimate(None, n=n, level=level, reason=f"only {n} pairs: a rank correlation needs three")
+        return Estimate(None, n=n, level=level, reason=f"only {counted(n, 'pair')}: a rank correlation needs three")
     for vector in (x, y):
         if np.ptp(vector) == 0:
             return Estimate(None, n=n, level=level, reason=f"all {n} values of one side equal {vector[0]:g}")

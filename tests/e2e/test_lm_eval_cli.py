@@ -275,7 +275,7 @@ def test_damaged_images_are_named_left_out_counted_and_asked_again(
     assert re.search(named, done.stderr)
     result = result_of(json.loads((out / FILE_NAME).read_text())).tasks["r1_1_a"]
     assert (result.n, result.expected, result.rules["official"].score) == (ITEMS - 1, ITEMS, 100.0)
-    assert "r1_1_a: 1 items have no reply" in done.stdout
+    assert "r1_1_a: 1 item has no reply" in done.stdout
 
     shutil.rmtree(damaged)
     shutil.copytree(edition.folder, damaged / DATA_FOLDER)
@@ -336,7 +336,7 @@ def test_score_says_by_its_exit_code_whether_anything_was_left_out(
         (lines[:-1], "", ITEMS - 1),
         ([*lines, json.dumps(first | {"model_prediction": "Z"})], "was answered before; this line is left out", ITEMS),
         ([lines[0][:30], *lines[1:]], "not JSON", ITEMS - 1),
-        ([json.dumps(first | {"model_prediction": None}), *lines[1:]], "r2_3: 1 items have no reply", ITEMS - 1),
+        ([json.dumps(first | {"model_prediction": None}), *lines[1:]], "r2_3: 1 item has no reply", ITEMS - 1),
     ):
         file.write_text("".join(line + "\n" for line in changed))
         done = run("drivehierarchy", *command)

@@ -288,7 +288,7 @@ class TestInterleave:
         assert interleave("Which?", [{"n": 1}]) == [{"n": 1}, {"type": "text", "text": "Which?"}]
 
     def test_numbers_must_agree(self) -> None:
-        with pytest.raises(DriveHierarchyError, match="the prompt has 1 places for 2 images"):
+        with pytest.raises(DriveHierarchyError, match="the prompt has 1 place for 2 images"):
             interleave("<image>Which?", [{}, {}])
 
 

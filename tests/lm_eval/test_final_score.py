@@ -73,7 +73,7 @@ def test_both_rules_are_scored_and_missing_replies_only_lower_n() -> None:
     assert task.rules["official"].strict == pytest.approx(1 / 3)
     scores = [item.scores["official"] for item in task.items]
     assert task.rules["official"].stderr == pytest.approx(statistics.stdev(scores) / math.sqrt(3))
-    assert result.notes == ("r1_1_b: 1 items have no reply; they are left out, run the evaluation again",)
+    assert result.notes == ("r1_1_b: 1 item has no reply; it is left out, run the evaluation again",)
     assert task.partial
 
 

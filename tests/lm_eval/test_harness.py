@@ -206,7 +206,7 @@ class TestLoad:
         damaged = tiny_edition.build(tmp_path, items_per_task=2)
         for item in damaged.documents("r1_3"):
             flip_a_byte(item["images"][0])
-        with pytest.raises(HarnessError, match="every one of the 2 items of task r1_3 has a damaged image; rebuild"):
+        with pytest.raises(HarnessError, match="no item of task r1_3 is left: all 2 have damaged images; rebuild"):
             documents(damaged, "r1_3", **HF)
 
     def test_a_missing_judge_is_told_at_the_start(self, edition: Edition, caplog: pytest.LogCaptureFixture) -> None:

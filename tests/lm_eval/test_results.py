@@ -282,8 +282,14 @@ class TestComparability:
         said = "\n".join(warnings([driven]))
         assert "r1_1_a (47 of 50 items)" in said
         assert "r1_4 has no score: no judge was given" in said
-        assert "R4 is partial, 36 of 40 runs" in said
-        assert "1 void R4 attempts (infrastructure)" in said
+        assert "R4 is partial: 36 of 40 planned runs have a result" in said
+        assert "1 void R4 attempt (infrastructure)" in said
+
+    def test_one_of_a_thing_is_said_in_the_singular(self) -> None:
+        run = closed_loop(60, 1).model_copy(update={"void": {"system_error": 1, "infrastructure": 2}})
+        said = "\n".join(warnings([model("a", 1).model_copy(update={"closed_loop": run})]))
+        assert "a: 1 void R4 attempt (system error) left out" in said
+        assert "a: 2 void R4 attempts (infrastructure) left out" in said
 
     def test_what_is_not_known_is_said(self) -> None:
         whole = model("a", 1)

@@ -65,7 +65,7 @@ class TestFinder:
 
     def test_says_when_images_were_dropped(self, edition: Edition, finder: ItemFinder) -> None:
         document = edition.documents("r2_1")[0]
-        with pytest.raises(RequestError, match=r"1 images came, but items with this question have 6; .*max_images"):
+        with pytest.raises(RequestError, match=r"1 image came, but items with this question have 6; .*max_images"):
             finder.find(request(document, [data_url(document["images"][0].read())]))
 
     def test_says_when_images_came_in_another_order(self, edition: Edition, finder: ItemFinder) -> None:

@@ -35,7 +35,7 @@ def test_interval_by_hand() -> None:
 def test_too_few_pairs_are_undefined(n: int) -> None:
     found = rank_correlation(range(n), range(n))
     assert found.value is None
-    assert found.reason == f"only {n} pairs: a rank correlation needs three"
+    assert found.reason == f"only {'1 pair' if n == 1 else f'{n} pairs'}: a rank correlation needs three"
 
 
 def test_three_pairs_and_perfect_agreement_have_a_value_but_no_interval() -> None:
