@@ -60,13 +60,18 @@ def refusals(models: Sequence[ModelResult]) -> list[Sentence]:
 
 def refuse(models: Sequence[ModelResult]) -> None:
     """Raise ResultsError with every reason against a common table."""
+    refuse_equal_names(models)
+    reasons = refusals(models)
+    if reasons:
+        raise ResultsError("; ".join(reasons))
+
+
+def refuse_equal_names(models: Sequence[ModelResult]) -> None:
+    """Raise ResultsError when two models have one name."""
     names = [model.model for model in models]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ResultsError(f"two models are called {twice[0]!r}; give one another name, as in NEWNAME=PATH")
-    reasons = refusals(models)
-    if reasons:
-        raise ResultsError("; ".join(reasons))
 
 
 def unknowns(model: ModelResult) -> list[Sentence]:
@@ -108,7 +113,8 @@ def coverage(run: ClosedLoopResult) -> Sentence | None:
         return None
     return (
         f"R4 covers {len(run.scenarios)} of {counted(len(run.suite_scenarios), 'scenario')} of suite "
-        f"{run.suite or 'unknown'} ({some(run.scenarios)}); {some(run.uncovered)} {'is' if len(run.uncovered) == 1 else 'are'} missing"
+        f"{run.suite or 'unknown'} ({some(run.scenarios)}); "
+        f"{some(run.uncovered)} {'is' if len(run.uncovered) == 1 else 'are'} missing"
     )
 
 

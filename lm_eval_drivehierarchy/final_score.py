@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 from types import MappingProxyType
@@ -184,7 +183,7 @@ def final_score(
         "per_task": [{"task_type": name, **_summary(per_type[name])} for name in sorted(per_type)],
         "per_file": [_file_summary(task, entry) for task, entry in scored],
         "drivehierarchy": {
-            "estimates": {rule: _estimates(result, rule, seed) for rule in result.rules()},
+            "estimates": {rule: result.open_loop(rule, seed=seed).as_record() for rule in result.rules()},
             "result": result.model_dump(mode="json"),
         },
     }
@@ -240,15 +239,6 @@ def _summary(entries: Sequence[TaskResult]) -> dict[str, int | float | None]:
         "mean": _mean(scores) if scores else None,
         "p50": float(np.percentile(scores, 50)) if scores else None,
         "p90": float(np.percentile(scores, 90)) if scores else None,
-    }
-
-
-def _estimates(result: ModelResult, rule: ParseRule, seed: int) -> dict[str, Any]:
-    found = result.open_loop(rule, seed=seed)
-    return {
-        "tasks": {task: asdict(estimate) for task, estimate in found.tasks.items()},
-        "ranks": {f"R{rank}": asdict(estimate) for rank, estimate in found.ranks.items()},
-        "open": asdict(found.open),
     }
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lm_eval_drivehierarchy import caveats
@@ -12,16 +11,19 @@ from lm_eval_drivehierarchy.comparability import (
     item_differences,
     protocol_differences,
     refusals,
+    refuse_equal_names,
     some,
     unknowns,
 )
 from lm_eval_drivehierarchy.parsing.parsed import PARSE_RULES, ParseRule
-from lm_eval_drivehierarchy.report.analysis import Z, pair_of
+from lm_eval_drivehierarchy.report.analysis import pair_of
+from lm_eval_drivehierarchy.report.cells import EMPTY, FEW_SCENES, estimate_cell, family_name, few
 from lm_eval_drivehierarchy.report.document import Block, Cell, Document, Note, Section, Text, table
-from lm_eval_drivehierarchy.results import MIXED, ModelResult, ResultsError
+from lm_eval_drivehierarchy.results import MIXED, ModelResult
 from lm_eval_drivehierarchy.statistics.closed_loop import ClosedLoopEstimates
+from lm_eval_drivehierarchy.statistics.estimates import Estimate
 from lm_eval_drivehierarchy.statistics.open_loop import OpenLoopEstimates
-from lm_eval_drivehierarchy.statistics.paired import Verdict
+from lm_eval_drivehierarchy.statistics.paired import Verdict, unpaired, unpaired_verdict
 from lm_eval_drivehierarchy.tasks import RANKS, TASKS
 from lm_eval_drivehierarchy.wording import counted
 
@@ -98,10 +100,7 @@ def leaderboard(
 
     Raises ResultsError when two submissions have one name.
     """
-    names = [model.model for model in models]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ResultsError(f"two submissions are called {twice[0]!r}; give one another name, as in NEWNAME=PATH")
+    refuse_equal_names(models)
     admitted: list[ModelResult] = []
     refused = []
     for model in models:
@@ -139,23 +138,17 @@ def _places(models: Sequence[ModelResult], rule: ParseRule, seed: int) -> dict[t
             pair = pair_of(first, second, rule, seed=seed)
             for score in ("open", "R4"):
                 comparison = pair.results.get(score) if pair is not None else None
+                verdict: Verdict | None = "tie"
                 if comparison is not None:
                     verdict = comparison.verdict
-                else:
-                    verdict = _unpaired(first, second, rule, seed) if score == "open" else "tie"
+                elif score == "open":
+                    # No item can be paired; without standard errors nothing is known to differ.
+                    one, other = (model.open_loop(rule, seed=seed).open for model in (first, second))
+                    verdict = unpaired_verdict(unpaired(one, other)) or "tie"
                 if verdict != "tie":
                     loser = first if verdict == "better" else second
                     better[loser.model, score] += 1
     return better
-
-
-def _unpaired(first: ModelResult, second: ModelResult, rule: ParseRule, seed: int) -> Verdict:
-    """Second against first by S_open where no items can be paired; a tie without standard errors."""
-    one, other = (model.open_loop(rule, seed=seed).open for model in (first, second))
-    if one.value is None or other.value is None or one.stderr is None or other.stderr is None:
-        return "tie"
-    gap, reach = other.value - one.value, Z * math.hypot(one.stderr, other.stderr)
-    return "tie" if abs(gap) <= reach else "better" if gap > 0 else "worse"
 
 
 # --- the page --------------------------------------------------------------------------------------------------------
@@ -188,9 +181,9 @@ def _ranking(board: Leaderboard) -> list[Block]:
             [
                 Cell(entry.result.model),
                 Cell(str(entry.place), entry.place),
-                Cell(own.open.format(), own.open.value),
-                Cell(other.open.format(), other.open.value) if other else Cell("", mark="missing"),
-                *(Cell(own.ranks[rank].format(), own.ranks[rank].value) for rank in RANKS),
+                estimate_cell(own.open),
+                estimate_cell(other.open) if other else EMPTY,
+                *(estimate_cell(own.ranks[rank]) for rank in RANKS),
                 *_r4_cells(entry),
             ]
         )
@@ -204,18 +197,27 @@ def _ranking(board: Leaderboard) -> list[Block]:
             "Models that no paired test tells apart share a place, so the order within a place says nothing. A place "
             "is one more than the number of models that are better."
         ),
+        *([Note(caveats.FEW_SCENES.format(few=FEW_SCENES))] if any(map(few, _shown(board))) else []),
         Note(caveats.OPEN_SCORE),
         Note(caveats.SCALES),
         Note(caveats.CLOSED_LOOP),
     ]
 
 
+def _shown(board: Leaderboard) -> Iterator[Estimate]:
+    """Every score of the ranking that has an interval."""
+    for entry in board.entries:
+        for found in entry.open_loop.values():
+            yield from (found.open, *found.ranks.values())
+        if entry.closed_loop is not None:
+            yield entry.closed_loop.overall
+
+
 def _r4_cells(entry: Entry) -> list[Cell]:
     if entry.closed_loop is None:
-        return [Cell("", mark="missing"), Cell("", mark="missing")]
-    overall = entry.closed_loop.overall
-    place = Cell("", mark="missing") if entry.r4_place is None else Cell(str(entry.r4_place), entry.r4_place)
-    return [Cell(overall.format(), overall.value), place]
+        return [EMPTY, EMPTY]
+    place = EMPTY if entry.r4_place is None else Cell(str(entry.r4_place), entry.r4_place)
+    return [estimate_cell(entry.closed_loop.overall), place]
 
 
 def _task_table(board: Leaderboard) -> Block:
@@ -238,7 +240,7 @@ def _family_table(board: Leaderboard) -> Block:
             Cell(f"{found[name].value:.1f}", found[name].value) if name in found else Cell("") for name in families
         ]
         rows.append([Cell(entry.result.model), *cells])
-    return table("families", "R4 by family", ("model", *(name.replace("_", " ") for name in families)), rows)
+    return table("families", "R4 by family", ("model", *(family_name(name) for name in families)), rows)
 
 
 def _refused(board: Leaderboard) -> list[Block]:

@@ -23,7 +23,7 @@ from lm_eval_drivehierarchy.paper_tables import PaperTables, paper_tables
 from lm_eval_drivehierarchy.parsing.parsed import PARSE_RULES, ParseRule
 from lm_eval_drivehierarchy.statistics.bootstrap import flawless_loss
 from lm_eval_drivehierarchy.statistics.closed_loop import ClosedLoopEstimates, closed_loop_estimates
-from lm_eval_drivehierarchy.statistics.estimates import Estimate
+from lm_eval_drivehierarchy.statistics.estimates import Estimate, Z
 from lm_eval_drivehierarchy.statistics.open_loop import OpenLoopEstimates, missing_reason, open_loop_estimates
 from lm_eval_drivehierarchy.tasks import RANKS, TASKS, TASKS_BY_ID
 
@@ -349,9 +349,6 @@ class ModelResult(_Record):
         return OpenLoopEstimates(tasks_found, ranks, _combined(tasks_found, open_weights()))
 
 
-_Z = 1.959963984540054
-
-
 def _from_summary(model: ModelResult, result: TaskResult, rule: ParseRule) -> Estimate:
     found = result.rules[rule]
     n = result.n or 0
@@ -360,7 +357,7 @@ def _from_summary(model: ModelResult, result: TaskResult, rule: ParseRule) -> Es
         return Estimate(found.score, n=n, reason=f"no interval: {where}")
     if found.stderr == 0:
         return _flat(found.score, n)
-    margin = _Z * found.stderr
+    margin = Z * found.stderr
     low, high = max(0.0, found.score - margin), min(100.0, found.score + margin)
     return Estimate(found.score, low, high, found.stderr, n=n, clusters=n)
 
@@ -388,7 +385,7 @@ def _combined(tasks: Mapping[str, Estimate], weights: Mapping[str, float]) -> Es
     stderr = weighted_error(errors, weights)
     if stderr == 0:
         return Estimate(value, n=n, reason="no task of it has any spread, and the results list no items to bound it by")
-    low, high = max(0.0, value - _Z * stderr), min(100.0, value + _Z * stderr)
+    low, high = max(0.0, value - Z * stderr), min(100.0, value + Z * stderr)
     return Estimate(value, low, high, stderr, n=n, clusters=n)
 
 

@@ -11,11 +11,11 @@ from lm_eval_drivehierarchy.comparability import protocol_differences, refuse
 from lm_eval_drivehierarchy.paper_tables import paper_tables
 from lm_eval_drivehierarchy.parsing.parsed import ParseRule
 from lm_eval_drivehierarchy.report.analysis import pair_of
-from lm_eval_drivehierarchy.report.cells import FEW_SCENES, few
+from lm_eval_drivehierarchy.report.cells import FEW_SCENES, difference_text, family_name, few
 from lm_eval_drivehierarchy.report.document import Block, Cell, Document, Mark, Note, Section, Text, table
 from lm_eval_drivehierarchy.results import ModelResult
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
-from lm_eval_drivehierarchy.statistics.paired import Verdict, unpaired
+from lm_eval_drivehierarchy.statistics.paired import Verdict, unpaired, unpaired_verdict
 from lm_eval_drivehierarchy.targets import CONTROLS
 from lm_eval_drivehierarchy.tasks import TASKS, TASKS_BY_ID
 
@@ -104,10 +104,7 @@ def _against(base: ModelResult, tuned: ModelResult, trained: tuple[str, ...], ru
 
 def _by_errors(before: Estimate, after: Estimate) -> Change:
     difference = unpaired(before, after)
-    verdict: Verdict | None = None
-    if difference.low is not None and difference.value is not None:
-        verdict = "tie" if not difference.excludes_zero else "better" if difference.value > 0 else "worse"
-    return Change(difference, verdict)
+    return Change(difference, unpaired_verdict(difference))
 
 
 def paper_transfer() -> list[Transfer]:
@@ -218,7 +215,7 @@ def _scope_tables(found: Sequence[Transfer], *, inside: bool) -> Iterable[Block]
 def _family_table(found: Sequence[Transfer]) -> Block:
     runs = [run for run in found if run.r4 is not None]
     names = list(dict.fromkeys(name for run in runs for name in run.families))
-    rows = [[Cell(name.replace("_", " "))] + [_change(run.families.get(name), 3) for run in runs] for name in names]
+    rows = [[Cell(family_name(name))] + [_change(run.families.get(name), 3) for run in runs] for name in names]
     rows.append([Cell("mean of the families"), *(_change(run.r4, 3) for run in runs)])
     return table(
         "r4", "Change of R4 by family; no R4 scenario is ever trained on", ("family", *(r.run for r in runs)), rows
@@ -229,11 +226,8 @@ def _change(change: Change | None, decimals: int = 2) -> Cell:
     if change is None or change.difference.value is None:
         return Cell("", mark="missing")
     estimate = change.difference
-    text = f"{estimate.value:+.{decimals}f}"
-    if estimate.low is not None and estimate.high is not None:
-        text += f" [{estimate.low:+.{decimals}f}, {estimate.high:+.{decimals}f}]{few(estimate)}"
     marks: dict[Verdict | None, Mark | None] = {"better": "good", "worse": "bad", "tie": None, None: None}
-    return Cell(text, estimate.value, marks[change.verdict])
+    return Cell(difference_text(estimate, decimals), estimate.value, marks[change.verdict])
 
 
 def _count(changes: Mapping[str, Change], verdict: Verdict) -> Cell:

@@ -13,6 +13,7 @@ from lm_eval_drivehierarchy.commands.options import RULE_HELP, parse_rule
 from lm_eval_drivehierarchy.commands.report import RUNS_HELP
 from lm_eval_drivehierarchy.commands.terminal import print_table
 from lm_eval_drivehierarchy.leaderboard import leaderboard, page
+from lm_eval_drivehierarchy.report.cells import estimate_text
 from lm_eval_drivehierarchy.report.files import write_bytes
 from lm_eval_drivehierarchy.report.html import html
 from lm_eval_drivehierarchy.result_files import read_all
@@ -35,8 +36,8 @@ def leaderboard_command(
     console = Console()
     rows = []
     for entry in board.entries:
-        closed = entry.closed_loop.overall.format() if entry.closed_loop else ""
-        rows.append([str(entry.place), entry.result.model, entry.open_loop[board.rule].open.format(), closed])
+        closed = estimate_text(entry.closed_loop.overall) if entry.closed_loop else ""
+        rows.append([str(entry.place), entry.result.model, estimate_text(entry.open_loop[board.rule].open), closed])
     print_table(console, ("place", "model", "S_open", "R4"), rows, text=(0, 1))
     for refusal in board.refused:
         for reason in refusal.reasons:

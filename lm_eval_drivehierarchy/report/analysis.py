@@ -15,7 +15,7 @@ from lm_eval_drivehierarchy.parsing.parsed import ParseRule
 from lm_eval_drivehierarchy.results import ClosedLoopResult, Episode, ModelResult, ResultsError, paper_results
 from lm_eval_drivehierarchy.statistics.closed_loop import ClosedLoopEstimates, compare_closed_loop
 from lm_eval_drivehierarchy.statistics.correlation import rank_correlation
-from lm_eval_drivehierarchy.statistics.estimates import Estimate
+from lm_eval_drivehierarchy.statistics.estimates import Estimate, Z
 from lm_eval_drivehierarchy.statistics.open_loop import OpenLoopEstimates, weighted_sums
 from lm_eval_drivehierarchy.statistics.paired import Comparison, Verdict, compare
 from lm_eval_drivehierarchy.statistics.power import Spread, detectable_difference, items_needed
@@ -25,8 +25,6 @@ from lm_eval_drivehierarchy.tasks import TASKS, TASKS_BY_ID
 
 MOST_PAIRS = 15
 """Paired comparisons shown (six models); with more models each is compared with the best one."""
-Z = 1.959963984540054
-"""Half the width of a 95 % interval in standard errors."""
 
 
 @dataclass(frozen=True, slots=True)

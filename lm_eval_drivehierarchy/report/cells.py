@@ -55,15 +55,21 @@ def closed_loop_cell(model: ModelAnalysis) -> Cell:
     return Cell(closed_loop_text(model), model.closed_loop.estimates.overall.value)
 
 
-def difference_cell(comparison: Comparison) -> Cell:
-    """Signed difference with its interval."""
-    estimate = comparison.difference
+def difference_text(estimate: Estimate, decimals: int = 1) -> str:
+    """Signed difference with its interval and, where that rests on few scenes, their number; "" without a value."""
     if estimate.value is None:
-        return EMPTY
-    text = f"{estimate.value:+.1f}"
+        return ""
+    text = f"{estimate.value:+.{decimals}f}"
     if estimate.low is not None and estimate.high is not None:
-        text += f" [{estimate.low:+.1f}, {estimate.high:+.1f}]{few(estimate)}"
-    return Cell(text, estimate.value)
+        text += f" [{estimate.low:+.{decimals}f}, {estimate.high:+.{decimals}f}]{few(estimate)}"
+    return text
+
+
+def difference_cell(comparison: Comparison) -> Cell:
+    """`difference_text` as a cell."""
+    if comparison.difference.value is None:
+        return EMPTY
+    return Cell(difference_text(comparison.difference), comparison.difference.value)
 
 
 def verdict_cell(comparison: Comparison) -> Cell:
@@ -106,11 +112,6 @@ def score_name(name: str) -> str:
 def family_name(name: str) -> str:
     """Name of an R4 family in words."""
     return name.replace("_", " ")
-
-
-def slug(name: str) -> str:
-    """A name as part of an id."""
-    return "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
 
 
 def joined(sentences: Sequence[str]) -> list[str]:

@@ -14,10 +14,9 @@ from lm_eval_drivehierarchy.report.cells import (
     chunks,
     estimate_cell,
     family_name,
-    slug,
     spoken,
 )
-from lm_eval_drivehierarchy.report.document import Block, Cell, Note, Picture, Text, table
+from lm_eval_drivehierarchy.report.document import Block, Cell, Note, Picture, Text, slug, table
 from lm_eval_drivehierarchy.report.figures import Profile
 from lm_eval_drivehierarchy.wording import counted
 

@@ -18,11 +18,10 @@ from lm_eval_drivehierarchy.report.cells import (
     other_suite,
     p_value_cell,
     score_name,
-    slug,
     task_code,
     verdict_cell,
 )
-from lm_eval_drivehierarchy.report.document import Block, Cell, Note, Picture, Text, table
+from lm_eval_drivehierarchy.report.document import Block, Cell, Note, Picture, Text, slug, table
 from lm_eval_drivehierarchy.report.figures import Point
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
 from lm_eval_drivehierarchy.tasks import RANKS, TASKS, TASKS_BY_ID

@@ -77,7 +77,7 @@ class Section:
     @property
     def anchor(self) -> str:
         """Name of the section in links."""
-        return "-".join("".join(c if c.isalnum() else " " for c in self.title.lower()).split())
+        return slug(self.title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,11 @@ class Document:
     def pictures(self) -> list[Picture]:
         """All figures in order."""
         return [block for section in self.sections for block in section.blocks if isinstance(block, Picture)]
+
+
+def slug(name: str) -> str:
+    """A name as part of an id."""
+    return "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
 
 
 def table(

@@ -20,11 +20,10 @@ from lm_eval_drivehierarchy.report.cells import (
     joined,
     other_edition,
     share_cell,
-    slug,
     spoken,
     task_code,
 )
-from lm_eval_drivehierarchy.report.document import Block, Cell, Note, Picture, Text, table
+from lm_eval_drivehierarchy.report.document import Block, Cell, Note, Picture, Text, slug, table
 from lm_eval_drivehierarchy.report.figures import Band, Profile
 from lm_eval_drivehierarchy.results import RuleScore
 from lm_eval_drivehierarchy.targets import CONTROLS, THRESHOLD

@@ -47,14 +47,7 @@ def _model(model: ModelAnalysis) -> dict[str, Any]:
             task: scored.model_dump(mode="json", exclude={"items", "task"}) for task, scored in result.tasks.items()
         },
         "absent": result.absent,
-        "estimates": {
-            rule: {
-                "tasks": {task: asdict(estimate) for task, estimate in found.tasks.items()},
-                "ranks": {f"R{rank}": asdict(estimate) for rank, estimate in found.ranks.items()},
-                "open": asdict(found.open),
-            }
-            for rule, found in model.open_loop.items()
-        },
+        "estimates": {rule: found.as_record() for rule, found in model.open_loop.items()},
         "deficits": {task: asdict(deficit) for task, deficit in model.deficits.items()},
         "targets": list(model.targets),
         "target_groups": {name: list(tasks) for name, tasks in model.target_groups.items()},

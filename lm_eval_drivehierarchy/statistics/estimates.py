@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+Z = 1.959963984540054
+"""Half the width of a normal 95 % interval in standard errors."""
 INCOMPLETE = "incomplete"
 """First word of the reason of a sum that lacks a part."""
 

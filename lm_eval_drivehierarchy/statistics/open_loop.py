@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from lm_eval_drivehierarchy.aggregation import open_weights, rank_weights
 from lm_eval_drivehierarchy.statistics.bootstrap import LEVEL, REPLICATES, weighted_estimates
@@ -22,6 +23,14 @@ class OpenLoopEstimates:
     tasks: dict[str, Estimate]
     ranks: dict[int, Estimate]
     open: Estimate
+
+    def as_record(self) -> dict[str, Any]:
+        """Plain JSON types; ranks under "R1" to "R3"."""
+        return {
+            "tasks": {task: asdict(estimate) for task, estimate in self.tasks.items()},
+            "ranks": {rank_name(rank): asdict(estimate) for rank, estimate in self.ranks.items()},
+            "open": asdict(self.open),
+        }
 
 
 def rank_name(rank: int) -> str:

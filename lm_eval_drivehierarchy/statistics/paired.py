@@ -101,6 +101,13 @@ def holm(p_values: Floats) -> Floats:
     return adjusted
 
 
+def unpaired_verdict(difference: Estimate) -> Verdict | None:
+    """Verdict on a difference by its interval alone; None where it has none, so that nothing was tested."""
+    if difference.value is None or difference.low is None:
+        return None
+    return "tie" if not difference.excludes_zero else "better" if difference.value > 0 else "worse"
+
+
 def unpaired(first: Estimate, second: Estimate) -> Estimate:
     """Second minus first from two independent estimates (no common items known), normal approximation.
 

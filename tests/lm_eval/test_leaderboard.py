@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from lm_eval_drivehierarchy.cli import app
 from lm_eval_drivehierarchy.leaderboard import check_submission, leaderboard, page
-from lm_eval_drivehierarchy.report.document import Table
+from lm_eval_drivehierarchy.report.document import Note, Table
 from lm_eval_drivehierarchy.results import MIXED, ClosedLoopResult, ModelResult, ResultsError, TaskResult
 
 from .made_results import closed_loop, model, task_result
@@ -173,7 +173,7 @@ def test_without_items_places_need_standard_errors(stderr: float | None) -> None
 
 
 def test_two_of_one_name_are_refused() -> None:
-    with pytest.raises(ResultsError, match="two submissions are called 'strong'"):
+    with pytest.raises(ResultsError, match="two models are called 'strong'"):
         leaderboard([STRONG, STRONG])
 
 
@@ -182,6 +182,11 @@ def test_the_page_ranks_and_lists_the_refused() -> None:
     tables = {b.name: b for section in document.sections for b in section.blocks if isinstance(b, Table)}
     assert [row[0].text for row in tables["ranking"].rows] == ["strong", "weak"]
     assert tables["ranking"].rows[0][2].sort == pytest.approx(STRONG.open_loop("official").open.value)
+    first = tables["ranking"].rows[0]
+    assert first[2].text.endswith("] n=25")
+    assert first[-2].text.endswith("] n=20")
+    notes = [block.text for block in document.sections[0].blocks if isinstance(block, Note)]
+    assert sum(note.startswith("n= beside") for note in notes) == 1
     assert tables["refused"].rows[0][1].text == "no score for r1_4 (no judge was given)"
     assert {row[0].text: row[1].text for row in tables["protocol"].rows}["R4 suite hash"] == "5f0c"
     assert tables["tasks"].columns[-1] == "r3_2"
