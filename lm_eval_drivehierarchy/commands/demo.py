@@ -17,6 +17,7 @@ from drivehierarchy_data.editions import Edition
 from drivehierarchy_gym.runner.batch import BatchOptions, BatchReport, run_batch
 from drivehierarchy_gym.runner.collection import Collection, SceneResult, collect
 from drivehierarchy_gym.runner.contact_sheet import write_contact_sheet, write_reel
+from drivehierarchy_gym.runner.records import write_text
 from drivehierarchy_gym.runner.summary import summarise, write_summary_csv
 from drivehierarchy_gym.runner.tables import print_summary
 from drivehierarchy_gym.runner.watch import BatchDisplay
@@ -161,6 +162,4 @@ def _write_report(out: Path, found: Collection) -> None:
         "Every number comes from the `scene_score.json` files below `r4/`; `r4/result_summary.csv` has them by family.",
         "",
     ]
-    partial = out / ".report.md.part"
-    partial.write_text("\n".join(lines), encoding="utf-8")
-    partial.replace(out / "report.md")
+    write_text(out / "report.md", "\n".join(lines))

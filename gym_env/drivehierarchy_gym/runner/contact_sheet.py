@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from drivehierarchy_gym.road.cache import write_atomically
 from drivehierarchy_gym.runner.replay import RunFiles, frames, read_run, write_video
 
 TILE_WIDTH = 625
@@ -76,9 +77,6 @@ def write_reel(path: Path, folders: Sequence[Path], seconds: float = 8.0, fps: i
 
 
 def _write_png(path: Path, picture: NDArray[np.uint8]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     done, data = cv2.imencode(".png", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))
     assert done
-    partial = path.with_name(f".{path.name}.part")
-    partial.write_bytes(data.tobytes())
-    partial.replace(path)
+    write_atomically(path, lambda partial: partial.write_bytes(data.tobytes()))

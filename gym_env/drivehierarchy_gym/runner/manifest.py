@@ -100,57 +100,45 @@ def open_manifest(
         ResumeError: the folder was written with other settings; names the first one that differs.
         ResultError: the manifest there is damaged, or the folder cannot be written.
     """
+    path = folder / MANIFEST_FILE
+    wanted = Manifest(
+        model=model,
+        settings=dict(settings),
+        planned={group: sorted(ids) for group, ids in sorted(planned.items())},
+        suite_scenarios=None
+        if suite_scenarios is None
+        else {group: sorted(ids) for group, ids in sorted(suite_scenarios.items())},
+        repeats=repeats,
+        command=list(command),
+        versions=versions(),
+        git_revision=git_revision(),
+    )
     try:
-        return _open_manifest(folder, model, settings, planned, repeats, command, suite_scenarios)
+        manifest = _widened(folder, read_manifest(path), wanted) if path.exists() else wanted
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(path, manifest.model_dump(mode="json"))
     except OSError as error:
         raise ResultError(f"{folder}: cannot be written ({error.strerror or error}); give another --out") from error
-
-
-def _open_manifest(
-    folder: Path,
-    model: str,
-    settings: Mapping[str, Any],
-    planned: Mapping[str, Sequence[str]],
-    repeats: int,
-    command: Sequence[str],
-    suite_scenarios: Mapping[str, Sequence[str]] | None,
-) -> Manifest:
-    path = folder / MANIFEST_FILE
-    wanted = {group: list(ids) for group, ids in planned.items()}
-    whole = None if suite_scenarios is None else {g: sorted(ids) for g, ids in sorted(suite_scenarios.items())}
-    if path.exists():
-        manifest = read_manifest(path)
-        for key in sorted({*manifest.settings, *settings}):
-            before, now = manifest.settings.get(key), settings.get(key)
-            if before != now:
-                raise ResumeError(
-                    f"{folder} holds results with {key} {_short(before)}, this command has {_short(now)}; "
-                    "repeat the command that began it, or give another --out or --name"
-                )
-        for group, ids in manifest.planned.items():
-            merged = wanted.setdefault(group, [])
-            wanted[group] = sorted({*merged, *ids})
-        manifest = manifest.model_copy(
-            update={
-                "planned": dict(sorted(wanted.items())),
-                "suite_scenarios": whole or manifest.suite_scenarios,
-                "repeats": max(repeats, manifest.repeats),
-            }
-        )
-    else:
-        manifest = Manifest(
-            model=model,
-            settings=dict(settings),
-            planned={group: sorted(ids) for group, ids in sorted(wanted.items())},
-            suite_scenarios=whole,
-            repeats=repeats,
-            command=list(command),
-            versions=versions(),
-            git_revision=git_revision(),
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    write_json(path, manifest.model_dump(mode="json"))
     return manifest
+
+
+def _widened(folder: Path, there: Manifest, wanted: Manifest) -> Manifest:
+    """The manifest `there` with the plan of `wanted` added to its own. Raises ResumeError for other settings."""
+    for key in sorted({*there.settings, *wanted.settings}):
+        before, now = there.settings.get(key), wanted.settings.get(key)
+        if before != now:
+            raise ResumeError(
+                f"{folder} holds results with {key} {_short(before)}, this command has {_short(now)}; "
+                "repeat the command that began it, or give another --out or --name"
+            )
+    groups = sorted({*there.planned, *wanted.planned})
+    return there.model_copy(
+        update={
+            "planned": {g: sorted({*there.planned.get(g, ()), *wanted.planned.get(g, ())}) for g in groups},
+            "suite_scenarios": wanted.suite_scenarios or there.suite_scenarios,
+            "repeats": max(wanted.repeats, there.repeats),
+        }
+    )
 
 
 def _short(value: Any) -> str:

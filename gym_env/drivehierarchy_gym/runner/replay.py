@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from drivehierarchy_gym.env import DriveHierarchyEnv
 from drivehierarchy_gym.errors import DriveHierarchyError, unknown_name
 from drivehierarchy_gym.frame import compose_frame
+from drivehierarchy_gym.road.cache import write_atomically
 from drivehierarchy_gym.runner.evaluator import evaluator
 from drivehierarchy_gym.runner.manifest import MANIFEST_FILE, Manifest, read_manifest
 from drivehierarchy_gym.runner.records import FRAMES_FOLDER, SCORE_FILE, STEPS_FILE, SceneScore, read_score
@@ -178,25 +178,24 @@ def write_video(path: Path, pictures: Iterator[NDArray[np.uint8]], fps: int = FR
     """
     if path.suffix.lower() not in SUFFIXES:
         raise ReplayError(f"{path}: a video ends in {' or '.join(SUFFIXES)}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     count = 0
-    try:
+
+    def write(partial: Path) -> None:
+        nonlocal count
         if path.suffix.lower() == ".gif":
             images: Any = [
                 cv2.resize(picture, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA) for picture in pictures
             ]
             count = len(images)
             imageio.mimwrite(partial, images, duration=1000 / fps, loop=0)
-        else:
-            writer: Any
-            with imageio.get_writer(
-                partial, fps=fps, codec="libx264", macro_block_size=2, ffmpeg_params=list(CODEC)
-            ) as writer:
-                for picture in pictures:
-                    count += 1
-                    writer.append_data(picture)
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+            return
+        writer: Any
+        with imageio.get_writer(
+            partial, fps=fps, codec="libx264", macro_block_size=2, ffmpeg_params=list(CODEC)
+        ) as writer:
+            for picture in pictures:
+                count += 1
+                writer.append_data(picture)
+
+    write_atomically(path, write)
     return count

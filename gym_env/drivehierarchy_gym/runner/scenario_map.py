@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from drivehierarchy_gym.catalog import ACTOR_MODELS, EGO_LENGTH, EGO_WIDTH
 from drivehierarchy_gym.errors import ScenarioError
 from drivehierarchy_gym.geometry import Polyline, Pose, box_corners
 from drivehierarchy_gym.plan import ActorPlan, EpisodePlan, PathDrive, TrafficDrive
+from drivehierarchy_gym.road.cache import write_atomically
 from drivehierarchy_gym.road.network import RoadNetwork, load_network
 from drivehierarchy_gym.scenarios.schema import AllOf, AtTime, EgoArrivesIn, EgoPasses, EgoWithin, Trigger
 
@@ -73,9 +73,7 @@ def draw_scenario(plan: EpisodePlan, path: Path) -> None:
         figure.savefig(picture, format="png", bbox_inches="tight", metadata={"Software": None})
     finally:
         pyplot.close(figure)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_bytes(picture.getvalue())
-    os.replace(partial, path)
+    write_atomically(path, lambda partial: partial.write_bytes(picture.getvalue()))
 
 
 def _window(plan: EpisodePlan) -> tuple[np.ndarray, np.ndarray]:
