@@ -19,8 +19,8 @@ from lm_eval_drivehierarchy.wording import counted
 Sentence = str
 FREE_SETTINGS = frozenset({"model_class", "chat_template"})
 """Settings that belong to the model, not to the protocol: they may differ between models that are ranked together."""
-AGENT_SETTINGS = frozenset({"agent", "agent_options", "agent_sources"})
-"""R4 settings that name the driver."""
+AGENT_SETTINGS = frozenset({"agent", "agent_options", "agent_sources", "agent_timeout"})
+"""R4 settings that make the driver. Its time limit is one: the world waits, so a longer one costs no other driver."""
 
 
 def refusals(models: Sequence[ModelResult]) -> list[Sentence]:

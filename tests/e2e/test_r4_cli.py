@@ -205,6 +205,7 @@ def test_vlm_drives_and_its_endpoint_may_go_down(home, tiny_suite, chat_server):
     assert len(iio.imread("v.mp4")) == len(log) + 1
     manifest = json.loads((home / "v/tiny/manifest.json").read_text())
     assert manifest["settings"]["agent_options"]["model"] == "org/tiny"
+    assert manifest["settings"]["agent_timeout"] is None  # its own: request_timeout and retries
 
     chat_server.close()
     down = r4(*arguments, "--repeats", "2")
@@ -223,10 +224,14 @@ def test_no_valid_answer_stops_the_batch(home, tiny_suite):
 def test_other_settings_do_not_continue_a_run(home, tiny_suite):
     arguments = ["run", "--suite", tiny_suite, "--out", "o", "--scenario", "two", "--agent", "constant"]
     assert r4(*arguments, "--option", "target_speed=8").exit_code == 0
-    for more, word in ((["--option", "target_speed=9"], "agent_options"), (["--seed", "5"], "agent_options|seed")):
+    for more, word in (
+        (["--option", "target_speed=9"], "agent_options"),
+        (["--option", "target_speed=8", "--seed", "5"], "seed"),
+        (["--option", "target_speed=8", "--agent-timeout", "5"], "agent_timeout 60.0, this command has 5.0"),
+    ):
         refused = r4(*arguments, *more)
         assert refused.exit_code == 2
-        assert any(key in refused.output for key in word.split("|"))
+        assert f"holds results with {word}" in " ".join(refused.output.split())
         assert "another --out or --name" in refused.output
 
 

@@ -151,7 +151,7 @@ def test_a_submission_unlike_the_first_is_refused(change: dict[str, object], rea
 
 
 def test_another_driver_and_its_sources_are_no_other_protocol() -> None:
-    own = {"agent": "mine:Driver", "agent_options": {"model": "m"}, "agent_sources": "77"}
+    own = {"agent": "mine:Driver", "agent_options": {"model": "m"}, "agent_sources": "77", "agent_timeout": 9.0}
     run = MIDDLE.closed_loop.model_copy(update={"settings": MIDDLE.closed_loop.settings | own})
     board = leaderboard([STRONG, MIDDLE.model_copy(update={"closed_loop": run})])
     assert [entry.result.model for entry in board.entries] == ["strong", "middle"]

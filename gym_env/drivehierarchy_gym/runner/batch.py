@@ -191,6 +191,8 @@ def run_batch(options: BatchOptions, listener: Listener | None = None) -> BatchR
         "agent": options.agent,
         "agent_options": dict(options.agent_options),
         "agent_sources": agent_hash(options.agent),
+        # An agent with a deadline of its own names it, or what it follows from, among its options.
+        "agent_timeout": None if getattr(agent, "act_deadline", None) else options.agent_timeout,
         "observation": observation,
         "environment": _protocol(options.environment),
         "seed": options.seed,

@@ -29,7 +29,8 @@ class Manifest(BaseModel):
 
     model: str
     settings: dict[str, Any]
-    """Agent and options, suite and its hash, evaluator, seed, backend and protocol: equal or not to be continued."""
+    """Agent, its options and time limit, suite and its hash, evaluator, seed, backend and protocol: equal or not to be
+    continued."""
     planned: dict[str, list[str]]
     """Group -> scenarios of the full result: the denominator of every mean."""
     suite_scenarios: dict[str, list[str]] | None = None
