@@ -20,11 +20,11 @@ from drivehierarchy_gym.runner.contact_sheet import write_contact_sheet, write_r
 from drivehierarchy_gym.runner.records import write_text
 from drivehierarchy_gym.runner.summary import summarise, write_summary_csv
 from drivehierarchy_gym.runner.tables import print_summary
+from drivehierarchy_gym.runner.terminal import print_table
 from drivehierarchy_gym.runner.watch import BatchDisplay
 from lm_eval_drivehierarchy.baselines import baseline
 from lm_eval_drivehierarchy.commands.evaluate import evaluate
 from lm_eval_drivehierarchy.commands.report import report as write_page
-from lm_eval_drivehierarchy.commands.terminal import print_table
 from lm_eval_drivehierarchy.serve import BaselineServer, ItemFinder
 from lm_eval_drivehierarchy.wording import counted
 

@@ -9,9 +9,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from drivehierarchy_gym.runner.terminal import print_table
 from lm_eval_drivehierarchy.commands.options import RULE_HELP, parse_rule
 from lm_eval_drivehierarchy.commands.report import RUNS_HELP
-from lm_eval_drivehierarchy.commands.terminal import print_table
 from lm_eval_drivehierarchy.leaderboard import leaderboard, page
 from lm_eval_drivehierarchy.report.cells import estimate_text
 from lm_eval_drivehierarchy.report.files import write_bytes

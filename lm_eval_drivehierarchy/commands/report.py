@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from drivehierarchy_gym.runner.terminal import print_table
 from lm_eval_drivehierarchy.commands.options import RULE_HELP, parse_rule
-from lm_eval_drivehierarchy.commands.terminal import print_table
 from lm_eval_drivehierarchy.parsing.parsed import PARSE_RULES
 from lm_eval_drivehierarchy.report.analysis import Analysis, analyse
 from lm_eval_drivehierarchy.report.cells import closed_loop_text, estimate_text

@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from drivehierarchy_data.editions import find_edition
 from drivehierarchy_data.release import find_questions
+from drivehierarchy_gym.runner.terminal import print_table
 
 from ..final_score import FILE_NAME, final_score, score_replies, write_final_score
 from ..judge import NoJudge, find_judge
-from ..parsing import ParseRule
+from ..parsing import PARSE_RULES
 from ..reply_files import (
     ReplyFileError,
     ReplySet,
@@ -27,7 +26,10 @@ from ..reply_files import (
     write_predictions,
 )
 from ..results import PAPER_EDITION, ModelResult
-from ..tasks import RANKS, TASKS, tasks_of_rank
+from ..tasks import RANKS, TASKS, TASKS_BY_ID, tasks_of_rank
+
+INCOMPLETE = 1
+"""Exit code: scores were written, but not of every record and item."""
 
 
 def score(
@@ -87,10 +89,6 @@ def score(
         raise typer.Exit(INCOMPLETE)
 
 
-INCOMPLETE = 1
-"""Exit code: scores were written, but not of every record and item."""
-
-
 def left_out(found: ReplySet, *, every_item: bool = True) -> bool:
     """True when a record could not be used or has no reply; with `every_item` also when an item has no record."""
     return bool(found.problems) or any(
@@ -104,27 +102,29 @@ def left_out(found: ReplySet, *, every_item: bool = True) -> bool:
 def print_result(result: ModelResult, console: Console) -> None:
     """Tasks, ranks and S_open under both rules, with parse failures, completeness and every reason and note."""
     console.print(f"{escape(result.model)}, edition {result.edition or 'not known'}")
-    rules: tuple[ParseRule, ...] = ("official", "flexible")
-    estimates = {rule: result.open_loop(rule) for rule in rules}
-    columns = [column for rule in rules for column in (rule, "unread")]
-    table = Table(box=box.SIMPLE, caption="scores 0-100 with 95 % intervals; unread: parse failures, which score 0")
-    for column in ("", "items", *columns):
-        table.add_column(column, no_wrap=True, justify="left" if column in ("", *rules) else "right")
+    estimates = {rule: result.open_loop(rule) for rule in PARSE_RULES}
+    rows: list[list[str]] = []
     for rank in RANKS:
         for task in tasks_of_rank(rank):
             if (entry := result.tasks.get(task.id)) is not None:
                 cells = [f"{entry.n}/{entry.expected or '?'}"]
-                for rule in rules:
+                for rule in PARSE_RULES:
                     cells.append(estimates[rule].tasks[task.id].format())
                     cells.append(f"{100 * (entry.rules[rule].parse_fail or 0.0):.1f} %")
-                table.add_row(task.id, *cells)
+                rows.append([task.id, *cells])
             elif task.id in result.absent:
-                table.add_row(task.id, "", "no score", "", "no score", "")
-        summary = [cell for rule in rules for cell in (estimates[rule].ranks[rank].format(), "")]
-        table.add_row(f"R{rank}", "", *summary, style="bold")
-    summary = [cell for rule in rules for cell in (estimates[rule].open.format(), "")]
-    table.add_row("S_open", "", *summary, style="bold")
-    console.print(table)
+                rows.append([task.id, "", *(cell for _ in PARSE_RULES for cell in ("no score", ""))])
+        ranks = (cell for rule in PARSE_RULES for cell in (estimates[rule].ranks[rank].format(), ""))
+        rows.append([f"R{rank}", "", *ranks])
+    totals = (cell for rule in PARSE_RULES for cell in (estimates[rule].open.format(), ""))
+    rows.append(["S_open", "", *totals])
+    print_table(
+        console,
+        ("task", "items", *(column for rule in PARSE_RULES for column in (rule, "unread"))),
+        rows,
+        caption="scores 0-100 with 95 % intervals; unread: parse failures, which score 0",
+        styles=["" if row[0] in TASKS_BY_ID else "bold" for row in rows],
+    )
     for task_id, reason in result.absent.items():
         console.print(f"{task_id} has no score: {escape(reason)}", soft_wrap=True)
     if estimates["official"].open.value is None:

@@ -10,9 +10,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from drivehierarchy_gym.runner.terminal import print_table
 from lm_eval_drivehierarchy.commands.options import RULE_HELP, parse_rule
 from lm_eval_drivehierarchy.commands.sft_export import check_command, export_command
-from lm_eval_drivehierarchy.commands.terminal import print_table
 from lm_eval_drivehierarchy.comparability import like_paper, refuse
 from lm_eval_drivehierarchy.report.document import Document, Note, Table, Text
 from lm_eval_drivehierarchy.report.files import write_bytes

@@ -12,7 +12,7 @@ from rich.progress import Progress, TaskID
 from drivehierarchy_data.editions import BUILD_COMMANDS, Edition, find_edition
 from drivehierarchy_data.errors import EditionNotFoundError
 from drivehierarchy_gym.errors import unknown_name
-from lm_eval_drivehierarchy.commands.terminal import print_table
+from drivehierarchy_gym.runner.terminal import print_table
 from lm_eval_drivehierarchy.sft.errors import SftError
 from lm_eval_drivehierarchy.sft.recipe import RUN_SCRIPT, SCRIPTS, Framework
 from lm_eval_drivehierarchy.wording import counted

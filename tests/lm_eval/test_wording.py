@@ -10,8 +10,9 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from drivehierarchy_gym.runner.terminal import print_table
 from lm_eval_drivehierarchy.cli import app
-from lm_eval_drivehierarchy.commands.terminal import print_table
+from lm_eval_drivehierarchy.commands.score import print_result
 from lm_eval_drivehierarchy.wording import counted, p_value
 
 from .made_results import model
@@ -93,3 +94,17 @@ def test_the_leaderboard_cuts_neither_name_nor_number(tmp_path: Path) -> None:
     assert given.closed_loop.estimates().overall.format() in result.output
     column = re.findall(r"^ {2}(?:1| ) +([\w-]+)", result.output, re.MULTILINE)
     assert given.model in "".join(column)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_the_scores_of_a_model_are_cut_in_no_terminal(width: int) -> None:
+    given = model("m", 1, without=["r1_4"])
+    file = StringIO()
+    print_result(given, Console(file=file, width=width))
+    shown = file.getvalue()
+    assert "…" not in shown
+    for rule in ("official", "flexible"):
+        found = given.open_loop(rule)
+        assert all(estimate.format() in shown for estimate in (*found.tasks.values(), *found.ranks.values()))
+    assert len(re.findall(r"^ +R2 ", shown, re.MULTILINE)) == len(re.findall(r"^ +S_open ", shown, re.MULTILINE))
+    assert len(re.findall(r"^ +r1_4 .*no score", shown, re.MULTILINE)) >= 1

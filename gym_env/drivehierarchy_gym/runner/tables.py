@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.console import Console, Group, RenderableType
-from rich.table import Table
+from rich.console import Console
 from rich.text import Text
 
 from drivehierarchy_gym.runner.summary import CONFIDENCE, ModelSummary, Row
+from drivehierarchy_gym.runner.terminal import print_table
 
 FOOTNOTE = (
     "S is the mean over scenarios of each run's route x safety x efficiency, not the product of the other columns. "
@@ -16,25 +16,16 @@ FOOTNOTE = (
 )
 
 
-def summary_tables(summary: ModelSummary) -> RenderableType:
-    """Table by family, table by termination reason, and what is missing."""
-    families = Table(title=f"{summary.model}: closed-loop driving (R4)", title_justify="left", title_style="bold")
-    for name in ("family", "runs", "route", "safety", "efficiency", "S"):
-        if name == "family":
-            families.add_column(name, overflow="fold")
-        else:
-            families.add_column(name, justify="right", no_wrap=True)
-    for row in summary.rows:
-        families.add_row(*_cells(row, row.group))
-    families.add_section()
-    families.add_row(*_cells(summary.total, "all"), style="bold")
-
-    reasons = Table(title="how runs ended", title_justify="left", title_style="bold")
-    for name in ("reason", "runs", "mean S"):
-        reasons.add_column(name, justify="left" if name == "reason" else "right")
-    for reason in summary.reasons:
-        reasons.add_row(reason.reason, str(reason.count), f"{reason.composed:.2f}")
-    return Group(families, *(Text(line) for line in notes(summary)), reasons)
+def print_summary(console: Console, summary: ModelSummary) -> None:
+    """Print the table by family, the notes below it and the table by termination reason."""
+    rows = [*(_cells(row, row.group) for row in summary.rows), _cells(summary.total, "all")]
+    styles = [""] * len(summary.rows) + ["bold"]
+    columns = ("family", "runs", "route", "safety", "efficiency", "S")
+    print_table(console, columns, rows, title=f"{summary.model}: closed-loop driving (R4)", styles=styles)
+    for line in notes(summary):
+        console.print(Text(line))
+    reasons = [(row.reason, str(row.count), f"{row.composed:.2f}") for row in summary.reasons]
+    print_table(console, ("reason", "runs", "mean S"), reasons, title="how runs ended")
 
 
 def notes(summary: ModelSummary) -> list[str]:
@@ -73,8 +64,3 @@ def _cells(row: Row, name: str) -> tuple[str, ...]:
         return name, runs, "-", "-", "-", "-"
     interval = "" if row.interval is None else f" [{row.interval[0]:.1f}, {row.interval[1]:.1f}]"
     return name, runs, f"{row.route:.2f}", f"{row.safety:.3f}", f"{row.efficiency:.3f}", f"{row.composed:.2f}{interval}"
-
-
-def print_summary(console: Console, summary: ModelSummary) -> None:
-    """Print the tables; a pipe gets them at 120 columns without colour."""
-    console.print(summary_tables(summary))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from io import StringIO
 
 import numpy as np
@@ -72,16 +73,19 @@ def test_summary_by_hand(tree):
     }
 
 
-def test_the_tables_cut_neither_a_name_nor_a_number_in_a_usual_terminal(tmp_path, record, put):
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_the_tables_cut_neither_a_name_nor_a_number(tmp_path, record, put, width):
     family = "01_pedestrian_encounter_with_a_name_longer_than_most"
     for scenario, route in (("s1", 100.0), ("s2", 50.0)):
         put(tmp_path / f"m/{family}/{scenario}", record(route=route))
     file = StringIO()
-    print_summary(Console(file=file, width=80), summarise(collect([tmp_path]), "m"))
+    print_summary(Console(file=file, width=width), summarise(collect([tmp_path]), "m"))
     shown = file.getvalue()
     assert "…" not in shown
-    column = [line.split("│")[1].strip() for line in shown.splitlines() if line.count("│") == 7]
+    assert max(map(len, shown.splitlines())) <= width
+    column = [line.split()[0] for line in shown[: shown.index(" all ")].splitlines() if line.strip()]
     assert family in "".join(column)
+    assert all(len(part) >= 14 for part in re.findall(r"^ +(01_\S+)", shown, re.MULTILINE))
     assert "75.00" in shown
 
 
