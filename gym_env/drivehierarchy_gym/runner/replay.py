@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -189,10 +190,10 @@ def write_video(path: Path, pictures: Iterator[NDArray[np.uint8]], fps: int = FR
             count = len(images)
             imageio.mimwrite(partial, images, duration=1000 / fps, loop=0)
             return
-        writer: Any
-        with imageio.get_writer(
+        writer: Any = imageio.get_writer(
             partial, fps=fps, codec="libx264", macro_block_size=2, ffmpeg_params=list(CODEC)
-        ) as writer:
+        )
+        with closing(writer):  # a writer's own context leaves ffmpeg running after an error
             for picture in pictures:
                 count += 1
                 writer.append_data(picture)
