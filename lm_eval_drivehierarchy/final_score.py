@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from datetime import datetime, timezone
@@ -11,8 +10,6 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
-
-from drivehierarchy_gym.road.cache import write_atomically
 
 from .aggregation import task_score
 from .formulas import (
@@ -240,16 +237,6 @@ def _summary(entries: Sequence[TaskResult]) -> dict[str, int | float | None]:
         "p50": float(np.percentile(scores, 50)) if scores else None,
         "p90": float(np.percentile(scores, 90)) if scores else None,
     }
-
-
-def write_final_score(path: Path, content: dict[str, Any]) -> None:
-    """Writes the file whole or not at all."""
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-    def write(partial: Path) -> None:
-        partial.write_text(text, encoding="utf-8")
-
-    write_atomically(path, write)
 
 
 def result_of(content: dict[str, Any]) -> ModelResult:

@@ -5,7 +5,6 @@ Nothing is skipped in silence: a line that cannot be used is named with its file
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,8 +16,8 @@ from drivehierarchy_data.editions import Edition
 from drivehierarchy_data.items import references, truth
 from drivehierarchy_data.release import QUESTION_FILES, read_questions
 from drivehierarchy_gym.errors import DriveHierarchyError
-from drivehierarchy_gym.road.cache import write_atomically
 
+from .outputs import write_text
 from .replies import Reply
 from .results import MIXED
 from .scoring import TruthError, read_truth
@@ -280,7 +279,6 @@ def write_predictions(folder: Path, replies: Mapping[str, TaskReplies]) -> list[
 
     Each record has the fields of the release's runner; images are named as the edition or the file read names them.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     written = []
     for task_replies in replies.values():
         task = task_replies.task
@@ -304,7 +302,7 @@ def write_predictions(folder: Path, replies: Mapping[str, TaskReplies]) -> list[
                 record["image_paths"] = [path for _, path in reply.images]
             lines.append(json.dumps(record, ensure_ascii=False) + "\n")
         path = folder / task.release.prediction_file
-        write_atomically(path, functools.partial(Path.write_text, data="".join(lines), encoding="utf-8"))
+        write_text(path, "".join(lines))
         written.append(path)
     return written
 

@@ -26,6 +26,7 @@ from drivehierarchy_data.shards import ImageLocation
 from drivehierarchy_gym.errors import DriveHierarchyError
 
 from .baselines import Answerer, Document
+from .outputs import OutputError
 from .wording import counted
 
 MAX_REQUEST_BYTES = 256 * 2**20
@@ -262,8 +263,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def open_log(path: Path | None) -> IO[str] | None:
-    """The request log, appended to; None without a path."""
+    """The request log, appended to; None without a path. Raises OutputError where it cannot be written."""
     if path is None:
         return None
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path.open("a", encoding="utf-8")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("a", encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror or error}); give another --log") from error

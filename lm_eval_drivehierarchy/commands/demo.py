@@ -17,7 +17,6 @@ from drivehierarchy_data.editions import Edition
 from drivehierarchy_gym.runner.batch import BatchOptions, BatchReport, run_batch
 from drivehierarchy_gym.runner.collection import Collection, SceneResult, collect
 from drivehierarchy_gym.runner.contact_sheet import write_contact_sheet, write_reel
-from drivehierarchy_gym.runner.records import write_text
 from drivehierarchy_gym.runner.summary import summarise, write_summary_csv
 from drivehierarchy_gym.runner.tables import print_summary
 from drivehierarchy_gym.runner.terminal import print_table
@@ -25,6 +24,7 @@ from drivehierarchy_gym.runner.watch import BatchDisplay
 from lm_eval_drivehierarchy.baselines import baseline
 from lm_eval_drivehierarchy.commands.evaluate import evaluate
 from lm_eval_drivehierarchy.commands.report import report as write_page
+from lm_eval_drivehierarchy.outputs import write_text
 from lm_eval_drivehierarchy.serve import BaselineServer, ItemFinder
 from lm_eval_drivehierarchy.wording import counted
 

@@ -16,8 +16,9 @@ from rich.console import Console
 from drivehierarchy_data.editions import find_edition
 from drivehierarchy_gym.agents.chat import ChatClient
 
-from ..final_score import FILE_NAME, final_score, score_replies, write_final_score
+from ..final_score import FILE_NAME, final_score, score_replies
 from ..judge import find_judge
+from ..outputs import write_json
 from ..reply_files import read_replies
 from ..tasks import LM_EVAL_GROUP
 from .score import INCOMPLETE, left_out, print_result
@@ -83,7 +84,7 @@ def evaluate(
     judge = find_judge()
     result = score_replies(found, judge)
     path = out / FILE_NAME
-    write_final_score(path, final_score(found, result, path, judge))
+    write_json(path, final_score(found, result, path, judge))
     print_result(result, Console())
     typer.echo(f"scores: {path}")
     if left_out(found, every_item=limit is None):

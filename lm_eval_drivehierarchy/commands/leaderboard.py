@@ -13,8 +13,8 @@ from drivehierarchy_gym.runner.terminal import print_table
 from lm_eval_drivehierarchy.commands.options import RULE_HELP, parse_rule
 from lm_eval_drivehierarchy.commands.report import RUNS_HELP
 from lm_eval_drivehierarchy.leaderboard import leaderboard, page
+from lm_eval_drivehierarchy.outputs import write_text
 from lm_eval_drivehierarchy.report.cells import estimate_text
-from lm_eval_drivehierarchy.report.files import write_bytes
 from lm_eval_drivehierarchy.report.html import html
 from lm_eval_drivehierarchy.result_files import read_all
 
@@ -32,7 +32,7 @@ def leaderboard_command(
     Exit code 1 when a submission was refused; the page and the terminal say what each one lacks.
     """
     board = leaderboard(read_all(runs), rule=parse_rule(rule), closed_loop=r4, seed=seed)
-    write_bytes(out, html(page(board, title)).encode())
+    write_text(out, html(page(board, title)))
     console = Console()
     rows = []
     for entry in board.entries:

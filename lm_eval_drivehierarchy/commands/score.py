@@ -14,8 +14,9 @@ from drivehierarchy_data.editions import find_edition
 from drivehierarchy_data.release import find_questions
 from drivehierarchy_gym.runner.terminal import print_table
 
-from ..final_score import FILE_NAME, final_score, score_replies, write_final_score
+from ..final_score import FILE_NAME, final_score, score_replies
 from ..judge import NoJudge, find_judge
+from ..outputs import write_json
 from ..parsing import PARSE_RULES
 from ..reply_files import (
     ReplyFileError,
@@ -80,7 +81,7 @@ def score(
     used = find_judge(judge) if needs_judge else NoJudge("no description to judge")
     result = score_replies(found, used)
     path = out or folder / FILE_NAME
-    write_final_score(path, final_score(found, result, path, used))
+    write_json(path, final_score(found, result, path, used))
     if write_pred is not None:
         write_predictions(write_pred, found.tasks)
     print_result(result, Console())

@@ -14,8 +14,8 @@ from drivehierarchy_gym.runner.terminal import print_table
 from lm_eval_drivehierarchy.commands.options import RULE_HELP, parse_rule
 from lm_eval_drivehierarchy.commands.sft_export import check_command, export_command
 from lm_eval_drivehierarchy.comparability import like_paper, refuse
+from lm_eval_drivehierarchy.outputs import write_text
 from lm_eval_drivehierarchy.report.document import Document, Note, Table, Text
-from lm_eval_drivehierarchy.report.files import write_bytes
 from lm_eval_drivehierarchy.report.html import html
 from lm_eval_drivehierarchy.report.markdown import markdown
 from lm_eval_drivehierarchy.result_files import read_all
@@ -105,8 +105,8 @@ def compare_command(
     document = page(start, [*found, *(paper_transfer() if paper else [])], chosen, models)
     _print(document, Console())
     if out is not None:
-        write_bytes(out / "transfer.html", html(document).encode())
-        write_bytes(out / "transfer.md", markdown(document).encode())
+        write_text(out / "transfer.html", html(document))
+        write_text(out / "transfer.md", markdown(document))
         typer.echo(f"page: {out / 'transfer.html'}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from drivehierarchy_gym.road.cache import write_atomically
+from lm_eval_drivehierarchy.outputs import write_bytes
 from lm_eval_drivehierarchy.report.analysis import Analysis
 from lm_eval_drivehierarchy.report.content import report
 from lm_eval_drivehierarchy.report.html import html
@@ -16,7 +16,7 @@ HTML_FILE, MARKDOWN_FILE, JSON_FILE = "report.html", "report.md", "report.json"
 
 
 def write_report(folder: Path, analysis: Analysis, title: str) -> list[Path]:
-    """Write all files, each whole or not at all; returns their paths, the page first."""
+    """Write all files, each whole or not at all; returns their paths, the page first. Raises OutputError."""
     document = report(analysis, title)
     numbers = json.dumps(record(analysis), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     contents = {
@@ -31,8 +31,3 @@ def write_report(folder: Path, analysis: Analysis, title: str) -> list[Path]:
         write_bytes(path, content)
         written.append(path)
     return written
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, its folder included."""
-    write_atomically(path, lambda partial: partial.write_bytes(content))

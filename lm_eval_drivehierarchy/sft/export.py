@@ -22,9 +22,9 @@ from typing import Any
 from drivehierarchy_data.editions import Edition
 from drivehierarchy_data.images import content_name
 from drivehierarchy_data.shards import ImageLocation
-from drivehierarchy_gym.road.cache import write_atomically
 
 from ..chat_model import jpeg
+from ..outputs import write_bytes, write_json, write_text
 from ..tasks import TASKS
 from ..tasks import task as task_named
 from ..wording import counted
@@ -310,7 +310,7 @@ def _write(
         if path.is_file() and f"{IMAGES_FOLDER}/{path.name}" not in kept:
             path.unlink()  # of an unfinished export with other arguments
     for name, text in texts.items():
-        _write_text(out / name, text)
+        write_text(out / name, text)
     (out / RUN_SCRIPT).chmod(0o755)
     manifest = {
         **identity,
@@ -322,7 +322,7 @@ def _write(
         "left_out": {reason: dict(sorted(items.items())) for reason, items in sorted(left_out.items())},
         "files": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in sorted(texts.items())},
     }
-    _write_text(out / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    write_json(out / MANIFEST, manifest)
     return Export(out, manifest, left_out)
 
 
@@ -331,16 +331,12 @@ def _write_image(out: Path, location: ImageLocation) -> str:
     data = jpeg(location)
     name = f"{IMAGES_FOLDER}/{content_name(data, 'jpg')}"
     if not _is_intact(out / name):
-        write_atomically(out / name, lambda partial: partial.write_bytes(data))
+        write_bytes(out / name, data)
     return name
 
 
 def _is_intact(path: Path) -> bool:
     return path.is_file() and content_name(path.read_bytes(), "jpg") == path.name
-
-
-def _write_text(path: Path, text: str) -> None:
-    write_atomically(path, lambda partial: partial.write_text(text, encoding="utf-8", newline="\n"))
 
 
 def _lines(rows: Sequence[Mapping[str, Any]]) -> str:

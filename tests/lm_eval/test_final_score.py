@@ -19,9 +19,9 @@ from lm_eval_drivehierarchy.final_score import (
     final_score,
     result_of,
     score_replies,
-    write_final_score,
 )
 from lm_eval_drivehierarchy.judge import JudgeQuestion, JudgeRule, LingoJudge, NoJudge
+from lm_eval_drivehierarchy.outputs import write_json
 from lm_eval_drivehierarchy.replies import BOX_METRICS, Reply, outcomes
 from lm_eval_drivehierarchy.reply_files import ReplySet, TaskReplies
 from lm_eval_drivehierarchy.scoring import box_conventions
@@ -260,10 +260,10 @@ class TestFile:
     def test_written_and_read_back(self, everything: ReplySet, tmp_path: Path) -> None:
         result = score_replies(everything, WordJudge())
         path = tmp_path / "evaluation" / "final_score.json"
-        write_final_score(path, final_score(everything, result, path, WordJudge()))
+        write_json(path, final_score(everything, result, path, WordJudge()))
         assert result_of(json.loads(path.read_text())) == result
         first = path.read_bytes()
-        write_final_score(path, final_score(everything, result, path, WordJudge()))
+        write_json(path, final_score(everything, result, path, WordJudge()))
         assert path.read_bytes() == first
 
     def test_nothing_scored_is_no_zero(self) -> None:
