@@ -28,7 +28,7 @@ Answerer = Callable[[Document], str]
 
 def oracle(edition: Edition, seed: int) -> Answerer:
     """Always the true answer."""
-    return lambda document: render(true_value(document), document["answer_kind"])
+    return correct_reply
 
 
 def prior(edition: Edition, seed: int) -> Answerer:
@@ -85,6 +85,11 @@ def baseline(name: str, edition: Edition, seed: int = 0) -> Answerer:
     except KeyError:
         raise unknown_name("agent", name, BASELINES) from None
     return make(edition, seed)
+
+
+def correct_reply(document: Document) -> str:
+    """The true answer of a document in the form that its task's instruction asks for."""
+    return render(true_value(document), document["answer_kind"])
 
 
 def true_value(document: Document) -> Any:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from drivehierarchy_gym.errors import DriveHierarchyError
+from lm_eval_drivehierarchy.calibration import is_number
 from lm_eval_drivehierarchy.comparability import Sentence, like_paper, refuse, warnings
 from lm_eval_drivehierarchy.paper_tables import paper_tables
 from lm_eval_drivehierarchy.parsing.parsed import ParseRule
@@ -160,7 +160,7 @@ def _rows(rows: list[dict[str, Any]], path: Path) -> dict[str, dict[str, float]]
             value = row.get(task)
             if value in (None, ""):
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            if not is_number(value):
                 raise PoolError(f"{path}, row {number} ({model}): {task} is {value!r}, not a number")
             scores[task] = float(value)
         if not scores:

@@ -112,8 +112,8 @@ def read_replies(folder: Path, questions: Mapping[str, Question] | None = None) 
     """Every reply in `folder` or one level below it, of one model.
 
     Of several lm-eval runs of a task the newest counts; of several records of an item the first counts and the others
-    are named. `questions` adds to predictions what their files do not hold:
-    options, image sizes, scenes, and how many items there are.
+    are named. `questions` adds to predictions what their files do not hold: options, image sizes, scenes, and how many
+    items there are.
 
     Raises ReplyFileError when there is nothing to read, or files of both kinds, or of several models.
     """

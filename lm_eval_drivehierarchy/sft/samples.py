@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from drivehierarchy_data.items import AnswerKind, option_letter, truth
 from drivehierarchy_data.shards import ImageLocation
 
+from ..baselines import correct_reply
 from ..chat_model import interleave
 from ..harness import reply_to
 from ..parsing import PARSE_RULES
-from ..parsing.parsed import in_requested_format, render
+from ..parsing.parsed import in_requested_format
 from ..prompts import IMAGE_PLACEHOLDER, system_prompt, user_prompt
 from ..replies import outcomes
 from ..tasks import task as task_named
@@ -69,7 +69,7 @@ def sample_of(document: Mapping[str, Any]) -> Sample:
         scene=scene_of(document),
         system=system_prompt(task),
         parts=tuple(interleave(prompt, [dict(IMAGE_PART)] * len(images))),
-        answer=target_text(document["answer_kind"], document["answer"], document["options"]),
+        answer=correct_reply(document),
         images=tuple(images),
     )
     problems = label_problems(document, sample.answer)
@@ -79,19 +79,6 @@ def sample_of(document: Mapping[str, Any]) -> Sample:
             f"leave task {task.id} out"
         )
     return sample
-
-
-def target_text(kind: AnswerKind, answer: str, options: Sequence[str]) -> str:
-    """The answer column as a model should write it: in the form that the task's format instruction asks for."""
-    if kind == "yes_no":
-        return answer.lower()
-    if kind == "choice":
-        return option_letter(answer, options)
-    if kind == "metres":
-        return render(float(answer.removesuffix(" m")), kind)
-    if kind == "box":
-        return render(truth(kind, answer)["bbox"], kind)
-    return render(truth(kind, answer), kind)
 
 
 def label_problems(document: Mapping[str, Any], text: str) -> list[str]:

@@ -10,9 +10,10 @@ import pytest
 
 from drivehierarchy_data.editions import SAMPLE, Edition, open_edition
 from lm_eval_drivehierarchy import harness
+from lm_eval_drivehierarchy.baselines import correct_reply
 from lm_eval_drivehierarchy.chat_model import image_part, interleave
 from lm_eval_drivehierarchy.sft.errors import SftError
-from lm_eval_drivehierarchy.sft.samples import label_problems, sample_of, target_text
+from lm_eval_drivehierarchy.sft.samples import label_problems, sample_of
 from lm_eval_drivehierarchy.tasks import TASKS
 
 TASK_IDS = [task.id for task in TASKS]
@@ -60,13 +61,13 @@ def _url(location: Any) -> str:
     ],
 )
 def test_answers_are_taught_in_the_requested_form(kind: Any, answer: str, options: tuple[str, ...], text: str) -> None:
-    assert target_text(kind, answer, options) == text
+    assert correct_reply({"answer_kind": kind, "answer": answer, "options": options}) == text
 
 
 @pytest.mark.parametrize("task", TASK_IDS)
 def test_a_wrong_label_is_noticed(task: str, train_edition: Edition) -> None:
     first, second = train_edition.documents(task, "train")[:2]
-    own, other = (target_text(d["answer_kind"], d["answer"], d["options"]) for d in (first, second))
+    own, other = map(correct_reply, (first, second))
     assert own != other
     assert label_problems(first, own) == []
     assert label_problems(first, other)
