@@ -1,8 +1,8 @@
-"""Task weights from the rank correlations of a pool of models (paper, Appendix F), and how far they can be trusted.
+"""Task weights from the rank correlations of a pool of models (paper, Appendix F).
 
 The frozen weights of the task table are these weights for the paper's 15 models. They are a modelling choice, not a
-property of driving: they depend on the pool, on clipping negative correlations and on the rank budgets. `stability`
-shows by how much.
+property of driving: they depend on the pool, on clipping negative correlations and on the rank budgets. Module
+`stability` shows by how much.
 """
 
 from __future__ import annotations
@@ -18,19 +18,16 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from drivehierarchy_gym.errors import DriveHierarchyError, unknown_name
-from lm_eval_drivehierarchy.statistics.estimates import Estimate
 from lm_eval_drivehierarchy.tasks import RANK_BUDGETS, TASKS_BY_ID, Task
 from lm_eval_drivehierarchy.wording import counted
 
 Floats = NDArray[np.float64]
 Scores = Mapping[str, Mapping[str, float]]
 """model -> task -> score, 0-100."""
-Pool = Iterable[str | Task] | Mapping[str, int]
+WeighedTasks = Iterable[str | Task] | Mapping[str, int]
 """The tasks to weigh: their ids, entries of the task table, or any ids mapped to rank numbers."""
 
 MIN_MODELS = 3
-_UNDEFINED_SHARE = 0.05
-"""Resampled pools that may have no weights before the bootstrap is refused (reached below six models)."""
 
 
 class CalibrationError(DriveHierarchyError, ValueError):
@@ -92,7 +89,7 @@ class Calibration:
     """w_i (Eq. 25), summing to 1."""
 
 
-def weights_from_scores(scores: Scores, tasks: Pool, scheme: Scheme = PAPER_SCHEME) -> dict[str, float]:
+def weights_from_scores(scores: Scores, tasks: WeighedTasks, scheme: Scheme = PAPER_SCHEME) -> dict[str, float]:
     """Weight of each task by Appendix F. See `calibrate` for arguments and errors.
 
     Example: ``weights_from_scores(paper_tables().open_scores(), TASKS)["r3_1"]`` is 0.2327, printed as .233.
@@ -100,7 +97,7 @@ def weights_from_scores(scores: Scores, tasks: Pool, scheme: Scheme = PAPER_SCHE
     return calibrate(scores, tasks, scheme).weights
 
 
-def calibrate(scores: Scores, tasks: Pool, scheme: Scheme = PAPER_SCHEME) -> Calibration:
+def calibrate(scores: Scores, tasks: WeighedTasks, scheme: Scheme = PAPER_SCHEME) -> Calibration:
     """Correlations, redundancy loads, uniqueness and weights of `tasks` on a pool of models.
 
     `scores` maps model -> task -> score (further keys are ignored). A mapping of `tasks` to rank numbers allows tasks
@@ -120,7 +117,7 @@ def calibrate(scores: Scores, tasks: Pool, scheme: Scheme = PAPER_SCHEME) -> Cal
         )
     correlations = spearman(matrix)
     load = redundancy_load(correlations, np.array(list(ranks.values())), scheme)
-    weights = _weights(load, np.array(list(ranks.values())), scheme)
+    weights = weights_from_load(load, np.array(list(ranks.values())), scheme)
     return Calibration(
         models=tuple(scores),
         tasks=names,
@@ -174,8 +171,11 @@ def redundancy_load(correlations: Floats, ranks: NDArray[np.int64], scheme: Sche
     return np.asarray(1 + (penalty * np.maximum(correlations, 0.0) ** scheme.gamma).sum(axis=-1))
 
 
-def _weights(load: Floats, ranks: NDArray[np.int64], scheme: Scheme) -> Floats:
-    """Budget of the rank times the task's share of its rank's uniqueness (Eq. 24-25), (..., T)."""
+def weights_from_load(load: Floats, ranks: NDArray[np.int64], scheme: Scheme) -> Floats:
+    """Budget of the rank times the task's share of its rank's uniqueness (Eq. 24-25), (..., T).
+
+    Raises CalibrationError for a rank without a budget.
+    """
     uniqueness = 1 / load
     weights = np.zeros_like(uniqueness)
     present = np.unique(ranks)
@@ -190,7 +190,7 @@ def _weights(load: Floats, ranks: NDArray[np.int64], scheme: Scheme) -> Floats:
     return weights
 
 
-def _ranks(tasks: Pool) -> dict[str, int]:
+def _ranks(tasks: WeighedTasks) -> dict[str, int]:
     """task id -> rank number."""
     if isinstance(tasks, str):
         raise CalibrationError(f"tasks is the text {tasks!r}; give a list of task ids")
@@ -210,146 +210,3 @@ def _ranks(tasks: Pool) -> dict[str, int]:
     if not ranks:
         raise CalibrationError("no task to weigh")
     return ranks
-
-
-# --- stability -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """The pool ranked under other weights."""
-
-    name: str
-    weights: dict[str, float]
-    open_scores: dict[str, float]
-    places: dict[str, float]
-    """Place of each model, 1 the best, ties averaged."""
-    kendall_tau: float | None
-    """Agreement with the reference ranking; None where it is undefined."""
-    moved: dict[str, tuple[float, float]]
-    """Models whose place differs: (reference, here)."""
-
-
-@dataclass(frozen=True)
-class Stability:
-    """How weights and ranking depend on choices that nobody measured."""
-
-    reference: Alternative
-    alternatives: tuple[Alternative, ...]
-    leave_one_out: dict[str, dict[str, float]]
-    """Model left out -> weights of the remaining pool; absent where they are undefined."""
-    bootstrap: dict[str, Estimate]
-    """Weight of each task with its percentile interval when the pool's models are resampled."""
-    undefined_replicates: int
-    """Resampled pools without weights: fewer than three distinct models, or a task constant in them."""
-    place_range: dict[str, tuple[float, float]]
-    """Best and worst place of each model over all alternatives."""
-    bootstrap_places: dict[str, tuple[float, float]]
-    """Central 95 % of each model's place when weights come from resampled pools."""
-
-
-def stability(
-    scores: Scores,
-    tasks: Pool,
-    *,
-    scheme: Scheme = PAPER_SCHEME,
-    reference: Mapping[str, float] | None = None,
-    replicates: int = 1000,
-    seed: int = 0,
-    level: float = 0.95,
-) -> Stability:
-    """Re-rank the pool under other pools, budgets and penalties.
-
-    `reference` are the weights to compare with (default: those of `scheme` on the whole pool). The bootstrap redraws
-    the models, so it speaks of the choice of the pool, not of the noise in each score.
-    """
-    calibration = calibrate(scores, tasks, scheme)
-    names, ranks = calibration.tasks, np.array(calibration.ranks)
-    matrix = score_matrix(scores, names)
-    start = reference or calibration.weights
-    for task in names:
-        if not is_number(start.get(task)):
-            raise CalibrationError(f"reference weight of {task} is {start.get(task)!r}, not a finite number")
-    base = _alternative("reference", {task: start[task] for task in names}, matrix, calibration.models, None)
-
-    def ranked(name: str, weights: Floats | Mapping[str, float]) -> Alternative:
-        mix = weights if isinstance(weights, Mapping) else dict(zip(names, weights.tolist(), strict=True))
-        return _alternative(name, dict(mix), matrix, calibration.models, base)
-
-    alternatives = [ranked("calibrated on this pool", calibration.weights)] if reference else []
-    alternatives.append(ranked("equal tasks", np.full(len(names), 1 / len(names))))
-    counts = np.array([(ranks == rank).sum() for rank in ranks])
-    present = np.unique(ranks)
-    alternatives.append(ranked("equal ranks, equal tasks within (mean of Eq. 14)", 1 / (len(present) * counts)))
-    for budgets in ((1 / 3, 1 / 3, 1 / 3), (0.4, 0.3, 0.3), (0.3, 0.4, 0.3), (0.25, 0.25, 0.5), (0.4, 0.4, 0.2)):
-        other = Scheme(dict(zip((1, 2, 3), budgets, strict=True)), scheme.same, scheme.cross, scheme.gamma)
-        if set(present.tolist()) <= set(other.budgets):
-            label = ":".join(f"{share:.2g}" for share in budgets)
-            alternatives.append(ranked(f"budgets {label}", _weights(calibration.load, ranks, other)))
-    for label, other in (
-        ("no penalty across ranks", Scheme(scheme.budgets, scheme.same, 0.0, scheme.gamma)),
-        ("full penalty across ranks", Scheme(scheme.budgets, scheme.same, scheme.same, scheme.gamma)),
-        ("no redundancy penalty", Scheme(scheme.budgets, 0.0, 0.0, scheme.gamma)),
-        ("gamma 1", Scheme(scheme.budgets, scheme.same, scheme.cross, 1.0)),
-    ):
-        load = redundancy_load(calibration.correlations, ranks, other)
-        alternatives.append(ranked(label, _weights(load, ranks, other)))
-
-    left_out: dict[str, dict[str, float]] = {}
-    if len(matrix) > MIN_MODELS:
-        for row, model in enumerate(calibration.models):
-            rest = spearman(np.delete(matrix, row, axis=0))
-            if np.isfinite(rest).all():
-                weights = _weights(redundancy_load(rest, ranks, scheme), ranks, scheme)
-                left_out[model] = dict(zip(names, weights.tolist(), strict=True))
-                alternatives.append(ranked(f"pool without {model}", left_out[model]))
-
-    redrawn = np.random.default_rng(seed).integers(0, len(matrix), size=(replicates, len(matrix)))
-    pools = spearman(matrix[redrawn])
-    distinct = 1 + (np.diff(np.sort(redrawn, axis=1), axis=1) > 0).sum(axis=1)
-    usable = (distinct >= MIN_MODELS) & np.isfinite(pools).all(axis=(1, 2))
-    drawn = _weights(redundancy_load(pools[usable], ranks, scheme), ranks, scheme)
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    bootstrap, bootstrap_places = {}, {}
-    if usable.mean() >= 1 - _UNDEFINED_SHARE:
-        ends = np.quantile(drawn, tails, axis=0)
-        for column, task in enumerate(names):
-            low, high = ends[:, column]
-            bootstrap[task] = Estimate(
-                calibration.weights[task], float(low), float(high), float(drawn[:, column].std(ddof=1)),
-                n=len(matrix), level=level,
-            )  # fmt: skip
-        places = stats.rankdata(-(matrix @ drawn.T), axis=0)
-        for row, model in enumerate(calibration.models):
-            best, worst = np.quantile(places[row], tails, method="closest_observation")
-            bootstrap_places[model] = (float(best), float(worst))
-    else:
-        reason = f"{int((~usable).sum())} of {replicates} resampled pools have no weights: too few models"
-        bootstrap = {task: Estimate(calibration.weights[task], n=len(matrix), reason=reason) for task in names}
-    every = [base, *alternatives]
-    return Stability(
-        reference=base,
-        alternatives=tuple(alternatives),
-        leave_one_out=left_out,
-        bootstrap=bootstrap,
-        undefined_replicates=int((~usable).sum()),
-        place_range={
-            model: (min(a.places[model] for a in every), max(a.places[model] for a in every))
-            for model in calibration.models
-        },
-        bootstrap_places=bootstrap_places,
-    )
-
-
-def _alternative(
-    name: str, weights: dict[str, float], matrix: Floats, models: tuple[str, ...], reference: Alternative | None
-) -> Alternative:
-    totals = matrix @ np.array(list(weights.values()))
-    # Equal scores must tie whatever the order of the sum.
-    places = dict(zip(models, stats.rankdata(-np.round(totals, 9)).tolist(), strict=True))
-    tau, moved = None, {}
-    if reference is not None:
-        statistic = stats.kendalltau([reference.places[m] for m in models], [places[m] for m in models]).statistic
-        tau = float(statistic) if np.isfinite(statistic) else None
-        moved = {m: (reference.places[m], places[m]) for m in models if reference.places[m] != places[m]}
-    return Alternative(name, weights, dict(zip(models, totals.tolist(), strict=True)), places, tau, moved)

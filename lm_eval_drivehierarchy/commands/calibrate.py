@@ -14,10 +14,11 @@ from rich.markup import escape
 
 from drivehierarchy_gym.runner.terminal import print_table
 from lm_eval_drivehierarchy import caveats
-from lm_eval_drivehierarchy.calibration import Calibration, CalibrationError, Scheme, Stability, calibrate, stability
+from lm_eval_drivehierarchy.calibration import Calibration, CalibrationError, Scheme, calibrate
 from lm_eval_drivehierarchy.commands.options import RULE_HELP, parse_rule
 from lm_eval_drivehierarchy.outputs import write_json
 from lm_eval_drivehierarchy.pools import read_pool
+from lm_eval_drivehierarchy.stability import Stability, stability
 from lm_eval_drivehierarchy.tasks import RANK_BUDGETS, TASKS, TASKS_BY_ID
 from lm_eval_drivehierarchy.wording import counted
 
