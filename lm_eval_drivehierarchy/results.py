@@ -26,6 +26,7 @@ from lm_eval_drivehierarchy.statistics.closed_loop import ClosedLoopEstimates, c
 from lm_eval_drivehierarchy.statistics.estimates import Estimate, Z
 from lm_eval_drivehierarchy.statistics.open_loop import OpenLoopEstimates, missing_reason, open_loop_estimates
 from lm_eval_drivehierarchy.tasks import RANKS, TASKS, TASKS_BY_ID
+from lm_eval_drivehierarchy.wording import counted
 
 Score = Annotated[float, Field(ge=0, le=100)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -122,7 +123,7 @@ class TaskResult(_Record):
                 f"task {self.task}: item {repeated[0]!r} is there more than once ({len(repeated)} such items)"
             )
         if self.items and self.n != len(self.items):
-            raise ValueError(f"task {self.task}: n is {self.n}, but {len(self.items)} items are listed")
+            raise ValueError(f"task {self.task}: n is {self.n}, but items lists {counted(len(self.items), 'item')}")
         if self.n is not None and self.expected is not None and self.n > self.expected:
             raise ValueError(f"task {self.task}: {self.n} items scored of {self.expected} that exist")
         for rule in self.rules:
@@ -211,11 +212,11 @@ class ClosedLoopResult(_Record):
         if repeated:
             raise ValueError(f"scenario {repeated[0][1]!r}, repeat {repeated[0][2]}, is there more than once")
         if len(self.episodes) > self.planned:
-            raise ValueError(f"planned is {self.planned}, but {len(self.episodes)} episodes are listed")
+            raise ValueError(f"planned is {self.planned}, but episodes lists {counted(len(self.episodes), 'run')}")
         if len(self.missing) != self.planned - len(self.episodes):
             raise ValueError(
-                f"planned is {self.planned}, but {len(self.episodes)} episodes and {len(self.missing)} missing runs "
-                "are listed"
+                f"planned is {self.planned}, but episodes lists {counted(len(self.episodes), 'run')} and missing "
+                f"{len(self.missing)}"
             )
         if self.repeats is not None:
             late = [e for e in self.episodes if e.repeat >= self.repeats]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from drivehierarchy_gym.runner.wording import counted
+
+__all__ = ["LEAST_P", "counted", "p_value"]
+
 LEAST_P = 0.001
 """Smaller p-values are shown as below it: none of them is 0."""
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """A number with its noun: "1 run", "2 runs", "0 runs"; `plural` where an s does not make it."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def p_value(p: float) -> str:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from drivehierarchy_gym.runner.wording import counted
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -171,7 +173,8 @@ def _conclude(console: Console, report: BatchReport) -> None:
     if report.stopped:
         typer.echo(f"error: the batch stopped: {report.stopped.strip()}", err=True)
     elif not report.complete:
-        typer.echo(f"error: {len(report.voids)} runs are void; the same command runs them again", err=True)
+        void = counted(len(report.voids), "run is", "runs are")
+        typer.echo(f"error: {void} void; the same command makes up for it", err=True)
     if not report.complete:
         raise typer.Exit(1)
 
@@ -190,7 +193,9 @@ def list_scenarios(
     from drivehierarchy_gym.scenarios.suites import load_suite
 
     found = load_suite(suite, release)
-    table = Table(title=f"suite {found.name}: {len(found)} scenarios, hash {found.hash[:16]}", title_justify="left")
+    table = Table(
+        title=f"suite {found.name}: {counted(len(found), 'scenario')}, hash {found.hash[:16]}", title_justify="left"
+    )
     for column in ("scenario", "family", "actors", "description"):
         table.add_column(column, no_wrap=column == "scenario")
     for name in select(found, scenario or (), family or ()):

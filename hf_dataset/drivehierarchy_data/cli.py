@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
+from drivehierarchy_gym.runner.wording import counted
+
 from .editions import edition_folder, find_edition
 from .errors import DataError
 from .gates import GateReport, check_edition
@@ -122,7 +124,8 @@ def push(
     files = uploads(found)
     for path in files:
         console.print(f"{path.stat().st_size:>12,} {path.relative_to(found.folder.parent).as_posix()}")
-    console.print(f"{len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.1f} MB for {repo}")
+    size = sum(path.stat().st_size for path in files) / 1e6
+    console.print(f"{counted(len(files), 'file')}, {size:.1f} MB for {repo}")
     if not dry_run:
         console.print(push_edition(found, repo, private=private))
 
@@ -156,5 +159,8 @@ def check(edition: _EditionArgument = None) -> None:
     for problem in problems:
         typer.echo(problem)
     if problems:
-        raise DataError(f"{found.folder}: {len(problems)} files are not as recorded; rebuild or re-copy them")
+        are = "is" if len(problems) == 1 else "are"
+        raise DataError(
+            f"{found.folder}: {counted(len(problems), 'file')} {are} not as recorded; rebuild or re-copy the edition"
+        )
     typer.echo(f"{found.folder}: {len(found.manifest.files)} files are as recorded")

@@ -167,5 +167,5 @@ def _budgets(text: str) -> dict[int, float]:
     except ValueError:
         raise CalibrationError(f"--budgets {text!r}: three numbers with commas, such as 0.3,0.3,0.4") from None
     if len(shares) != len(RANK_BUDGETS):
-        raise CalibrationError(f"--budgets {text!r} names {len(shares)} shares; R1, R2 and R3 need one each")
+        raise CalibrationError(f"--budgets {text!r} names {counted(len(shares), 'share')}; R1, R2 and R3 need one each")
     return dict(zip(RANK_BUDGETS, shares, strict=True))

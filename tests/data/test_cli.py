@@ -69,4 +69,4 @@ def test_check_names_what_changed(runner: CliRunner, own_edition: Edition) -> No
     done = runner.invoke(app, ["data", "check", str(own_edition.folder)])
     assert done.exit_code == 2
     assert "r1_1_a/test-00000.parquet: missing" in done.output
-    assert "1 files are not as recorded" in done.output
+    assert "1 file is not as recorded" in done.output

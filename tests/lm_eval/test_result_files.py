@@ -212,7 +212,7 @@ class TestScoreFiles:
             ("safety", 1.5, "episodes.0.safety: .*less than or equal to 1, found 1.5"),
             ("repeat", 1, "repeat 1, is there more than once"),
             ("planned", 0, "planned: .*greater than or equal to 1, found 0"),
-            ("planned", 12, "planned is 12, but 40 episodes are listed"),
+            ("planned", 12, "planned is 12, but episodes lists 40 runs"),
         ],
     )
     @pytest.mark.parametrize("command", ["report", "leaderboard"])

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from drivehierarchy_gym.runner.summary import CONFIDENCE, ModelSummary, Row
 from drivehierarchy_gym.runner.terminal import print_table
+from drivehierarchy_gym.runner.wording import counted
 
 FOOTNOTE = (
     "S is the mean over scenarios of each run's route x safety x efficiency, not the product of the other columns. "
@@ -33,15 +34,18 @@ def notes(summary: ModelSummary) -> list[str]:
     lines = [FOOTNOTE]
     if summary.faults:
         kinds = ", ".join(f"{count} {kind}" for kind, count in summary.faults.items())
-        lines.append(f"Agent faults in {summary.decisions} decisions: {kinds}. The car held its last control.")
+        lines.append(
+            f"Agent faults in {counted(summary.decisions, 'decision')}: {kinds}. The car held its last control."
+        )
     if summary.left_out:
         names = _listed([scenario for _, scenario in summary.left_out])
         lines.append(f"PART OF A SUITE: no run was planned of {names}. S is of the others alone.")
     if summary.missing:
         low, high = summary.total.bounds
+        have = "has" if len(summary.missing) == 1 else "have"
         lines.append(
-            f"INCOMPLETE: {len(summary.missing)} of {summary.total.planned} runs have no result "
-            f"({_names(summary)}); with them S lies between {low:.2f} and {high:.2f}."
+            f"INCOMPLETE: {len(summary.missing)} of {counted(summary.total.planned, 'run')} {have} no result "
+            f"({_names(summary)}); with all of them S lies between {low:.2f} and {high:.2f}."
         )
     if summary.void:
         kinds = ", ".join(f"{count} {kind}" for kind, count in summary.void.items())
