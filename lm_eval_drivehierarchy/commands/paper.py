@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
+from drivehierarchy_gym.runner.terminal import print_table
 from lm_eval_drivehierarchy.paper import Audit, Check, Number, Status, audit
 
 _COLOURS: dict[Status, str] = {"agrees": "green", "known discrepancy": "yellow", "differs": "bold red"}
@@ -48,16 +48,12 @@ def as_record(found: Audit) -> dict[str, object]:
 def _print(found: Audit, console: Console, brief: bool) -> None:
     console.print(f"Tables of {found.source}, recomputed from each other\n")
     if brief:
-        overview = Table("section", "numbers", "agree", "known", "differ", "largest gap")
+        rows = []
         for section, checks in _sections(found):
             gaps = [abs(check.difference) for check in checks if check.difference is not None]
-            overview.add_row(
-                section,
-                str(len(checks)),
-                *(str(sum(check.status == status for check in checks)) for status in _COLOURS),
-                f"{max(gaps):.4f}" if gaps else "",
-            )
-        console.print(overview)
+            statuses = [str(sum(check.status == status for check in checks)) for status in _COLOURS]
+            rows.append([section, str(len(checks)), *statuses, f"{max(gaps):.4f}" if gaps else ""])
+        print_table(console, ("section", "numbers", "agree", "known", "differ", "largest gap"), rows)
     else:
         for section, checks in _sections(found):
             _print_section(section, checks, console)
@@ -65,7 +61,8 @@ def _print(found: Audit, console: Console, brief: bool) -> None:
         if check.status != "agrees":
             console.print(
                 f"[{_COLOURS[check.status]}]{check.status}[/] {escape(check.section)}, {escape(check.name)}: printed "
-                f"{_number(check.printed, check.decimals)}, recomputed {_number(check.recomputed, check.decimals)}. "
+                f"{escape(_number(check.printed, check.decimals))}, recomputed "
+                f"{escape(_number(check.recomputed, check.decimals))}. "
                 f"{escape(check.note)}"
             )
     console.print()
@@ -80,24 +77,21 @@ def _print(found: Audit, console: Console, brief: bool) -> None:
 
 def _print_section(section: str, checks: list[Check], console: Console) -> None:
     noted = any(check.note and check.status == "agrees" for check in checks)
-    table = Table(title=section, title_justify="left", title_style="bold")
-    table.add_column("")
-    table.add_column("number", overflow="fold")
-    for name in ("printed", "recomputed", "difference"):
-        table.add_column(name, justify="right", overflow="fold")
-    if noted:
-        table.add_column("note", overflow="fold")
+    rows = []
     for check in checks:
         gap, extra = check.difference, check.decimals + bool(check.decimals)
         row = [
-            f"[{_COLOURS[check.status]}]{_MARKS[check.status]}[/]",
-            escape(check.name),
+            f"{_MARKS[check.status]} {check.name}",
             _number(check.printed, check.decimals),
             _number(check.recomputed, extra),
             "" if gap is None else f"{gap:+.{extra}f}",
         ]
-        table.add_row(*row, *([escape(check.note)] if noted else []))
-    console.print(table)
+        rows.append([*row, *([check.note] if noted else [])])
+    worded = any(isinstance(check.printed, str) for check in checks)
+    columns = ("number", "printed", "recomputed", "difference", *(["note"] if noted else []))
+    text = (0, *((1, 2) if worded else ()), *((4,) if noted else ()))
+    styles = ["" if check.status == "agrees" else _COLOURS[check.status] for check in checks]
+    print_table(console, columns, rows, text=text, title=section, styles=styles)
 
 
 def _sections(found: Audit) -> list[tuple[str, list[Check]]]:
@@ -105,4 +99,4 @@ def _sections(found: Audit) -> list[tuple[str, list[Check]]]:
 
 
 def _number(value: Number, decimals: int) -> str:
-    return escape(value) if isinstance(value, str) else f"{value:.{decimals}f}"
+    return value if isinstance(value, str) else f"{value:.{decimals}f}"

@@ -128,6 +128,17 @@ def test_command_prints_every_section_and_the_discrepancies() -> None:
     assert "single deterministic runs" in result.output
 
 
+@pytest.mark.parametrize("width", ["60", "80", "200"])
+def test_command_cuts_no_number(width: str) -> None:
+    for arguments in (["paper"], ["paper", "--brief"]):
+        result = CliRunner().invoke(app, arguments, env={"COLUMNS": width, "TERM": "dumb"})
+        assert "…" not in result.output
+    full = CliRunner().invoke(app, ["paper"], env={"COLUMNS": width, "TERM": "dumb"}).output
+    for check in FOUND.checks:
+        if not isinstance(check.printed, str):
+            assert f"{check.printed:.{check.decimals}f}" in full
+
+
 def test_command_json_is_the_audit() -> None:
     result = CliRunner().invoke(app, ["paper", "--json"])
     record = json.loads(result.output)
