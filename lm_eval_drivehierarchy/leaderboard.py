@@ -17,7 +17,7 @@ from lm_eval_drivehierarchy.comparability import (
 )
 from lm_eval_drivehierarchy.parsing.parsed import PARSE_RULES, ParseRule
 from lm_eval_drivehierarchy.report.analysis import pair_of
-from lm_eval_drivehierarchy.report.cells import EMPTY, FEW_SCENES, estimate_cell, family_name, few
+from lm_eval_drivehierarchy.report.cells import EMPTY, FEW_SCENES, estimate_cell, facts_of, family_name, few
 from lm_eval_drivehierarchy.report.document import Block, Cell, Document, Note, Section, Text, table
 from lm_eval_drivehierarchy.results import MIXED, ModelResult
 from lm_eval_drivehierarchy.statistics.closed_loop import ClosedLoopEstimates
@@ -249,13 +249,7 @@ def _refused(board: Leaderboard) -> list[Block]:
 
 
 def _protocol(board: Leaderboard) -> Block:
-    first = board.entries[0].result
-    facts: dict[str, object] = {"edition": first.edition, "edition hash": first.edition_hash}
-    facts |= first.protocol
-    run = first.closed_loop
-    if run is not None:
-        facts |= {"R4 suite": run.suite, "R4 suite hash": run.suite_hash, "R4 evaluator": run.evaluator}
-        facts |= {"R4 scenarios": len(run.scenarios), "R4 repeats": run.repeats}
-        facts |= {f"R4 {key}": value for key, value in run.settings.items()}
-    rows = [[Cell(key), Cell(str(value))] for key, value in facts.items() if value is not None]
+    given = [facts_of(entry.result) for entry in board.entries]
+    shared = {key: value for key, value in given[0].items() if all(facts.get(key) == value for facts in given)}
+    rows = [[Cell(key), Cell(value)] for key, value in shared.items()]
     return table("protocol", "What all ranked submissions share", ("setting", "value"), rows, 2)

@@ -9,7 +9,7 @@ from lm_eval_drivehierarchy.comparability import driven_like_paper, like_paper
 from lm_eval_drivehierarchy.report.analysis import Analysis, ModelAnalysis
 from lm_eval_drivehierarchy.report.document import Cell, Mark
 from lm_eval_drivehierarchy.report.figures import Profile
-from lm_eval_drivehierarchy.results import TaskResult
+from lm_eval_drivehierarchy.results import ModelResult, TaskResult
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
 from lm_eval_drivehierarchy.statistics.paired import Comparison
 from lm_eval_drivehierarchy.tasks import TASKS_BY_ID
@@ -112,6 +112,19 @@ def score_name(name: str) -> str:
 def family_name(name: str) -> str:
     """Name of an R4 family in words."""
     return name.replace("_", " ")
+
+
+def facts_of(result: ModelResult) -> dict[str, str]:
+    """What was asked and driven, name -> value: edition, settings, R4 suite, evaluator, scenarios, repeats."""
+    found: dict[str, object] = {"edition": result.edition, "edition hash": result.edition_hash}
+    found |= {f"setting {key}": value for key, value in sorted(result.protocol.items())}
+    run = result.closed_loop
+    if run is not None:
+        size = len(run.suite_scenarios) if run.suite_scenarios is not None else "an unknown number"
+        found |= {"R4 suite": run.suite, "R4 suite hash": run.suite_hash, "R4 evaluator": run.evaluator}
+        found |= {"R4 scenarios": f"{len(run.scenarios)} of {size}", "R4 repeats": run.repeats or "unknown"}
+        found |= {f"R4 setting {key}": value for key, value in sorted(run.settings.items())}
+    return {key: str(value) for key, value in found.items() if value is not None}
 
 
 def joined(sentences: Sequence[str]) -> list[str]:

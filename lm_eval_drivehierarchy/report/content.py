@@ -14,6 +14,7 @@ from lm_eval_drivehierarchy.report.cells import (
     closed_loop_text,
     estimate_cell,
     estimate_text,
+    facts_of,
     few,
     joined,
     task_code,
@@ -121,16 +122,8 @@ def provenance(analysis: Analysis) -> Iterator[Block]:
     facts = []
     for model in analysis.models:
         result = model.result
-        entries = {"edition": result.edition, "edition hash": result.edition_hash}
-        entries |= {f"setting {key}": str(value) for key, value in sorted(result.protocol.items())}
-        entries |= {f"version of {key}": value for key, value in sorted(result.versions.items())}
-        run = result.closed_loop
-        if run is not None:
-            entries |= {"R4 suite": run.suite, "R4 suite hash": run.suite_hash, "R4 evaluator": run.evaluator}
-            size = len(run.suite_scenarios) if run.suite_scenarios is not None else "an unknown number"
-            entries |= {"R4 scenarios": f"{len(run.scenarios)} of {size}", "R4 repeats": str(run.repeats or "unknown")}
-            entries |= {f"R4 setting {key}": str(value) for key, value in sorted(run.settings.items())}
-        facts += [[Cell(result.model), Cell(key), Cell(value)] for key, value in entries.items() if value is not None]
+        entries = facts_of(result) | {f"version of {key}": value for key, value in sorted(result.versions.items())}
+        facts += [[Cell(result.model), Cell(key), Cell(value)] for key, value in entries.items()]
     if facts:
         yield table("settings", "What was run", ("model", "what", "value"), facts, text_columns=3)
     files = [

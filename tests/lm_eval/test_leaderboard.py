@@ -194,6 +194,21 @@ def test_the_page_ranks_and_lists_the_refused() -> None:
     assert empty.sections[0].blocks[0].text == "No submission could be ranked."
 
 
+def test_the_protocol_lists_only_what_all_share() -> None:
+    own = {"agent": "mine:Driver", "agent_timeout": 9.0}
+    run = WEAK.closed_loop.model_copy(update={"settings": WEAK.closed_loop.settings | own})
+    other = WEAK.model_copy(update={"closed_loop": run, "protocol": WEAK.protocol | {"model_class": "hf"}})
+    board = leaderboard([STRONG.model_copy(update={"protocol": STRONG.protocol | {"model_class": "vllm"}}), other])
+    assert len(board.entries) == 2
+    (table,) = (
+        b for section in page(board).sections for b in section.blocks if isinstance(b, Table) and b.name == "protocol"
+    )
+    shared = {row[0].text: row[1].text for row in table.rows}
+    assert shared["R4 suite hash"] == "5f0c"
+    assert shared["R4 setting backend"] == "sumo"
+    assert not {"setting model_class", "R4 setting agent", "R4 setting agent_timeout"} & shared.keys()
+
+
 def test_command_writes_the_page_and_fails_on_a_refusal(tmp_path: Path) -> None:
     paths = []
     for given in (STRONG, WEAK, model("short", 1, without=["r1_4"])):
