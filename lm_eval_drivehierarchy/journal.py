@@ -52,7 +52,7 @@ class AnswerJournal:
                 key, text = entry["key"], entry["text"]
                 if not isinstance(key, str) or not isinstance(text, str):
                     raise TypeError("key and text must be strings")
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
                 self.problems.append(f"{self.path}:{number}: not an answer ({error}); asked again")
                 continue
             answers[key] = text

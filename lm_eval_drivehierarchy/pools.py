@@ -18,6 +18,7 @@ from lm_eval_drivehierarchy.parsing.parsed import ParseRule
 from lm_eval_drivehierarchy.result_files import read_all
 from lm_eval_drivehierarchy.results import PAPER_EDITION, ModelResult
 from lm_eval_drivehierarchy.tasks import TASKS, TASKS_BY_ID
+from lm_eval_drivehierarchy.wording import counted
 
 MODEL_COLUMN = "model"
 PAPER_RULE: ParseRule = "official"
@@ -122,22 +123,15 @@ def _table(path: Path) -> dict[str, dict[str, float]] | None:
     if not path.is_file():
         return None
     if path.suffix.lower() == ".csv":
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            columns = list(reader.fieldnames or [])
-            twice = [name for name in (MODEL_COLUMN, *TASKS_BY_ID) if columns.count(name) > 1]
-            if twice:
-                raise PoolError(f"{path}: column {twice[0]!r} occurs {columns.count(twice[0])} times; keep one")
-            rows = [{key: _number(cell) if key in TASKS_BY_ID else cell for key, cell in row.items()} for row in reader]
-        return _rows(rows, path)
+        return _rows(_csv_rows(path), path)
     if path.suffix.lower() != ".json":
         return None
     try:
         content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=lambda pairs: _once(pairs, path))
-    except ValueError as error:
-        if isinstance(error, PoolError):
-            raise
-        raise PoolError(f"{path}: cannot be read as JSON ({error})") from error
+    except PoolError:
+        raise
+    except (OSError, ValueError, RecursionError) as error:
+        raise PoolError(f"{path}: cannot be read as JSON ({error}); correct it or leave it out") from error
     if isinstance(content, list):
         return _rows(content, path)
     if isinstance(content, dict) and content and all(isinstance(row, dict) for row in content.values()):
@@ -145,6 +139,27 @@ def _table(path: Path) -> dict[str, dict[str, float]] | None:
         if any(key in TASKS_BY_ID for row in rows for key in row):
             return _rows(rows, path)
     return None
+
+
+def _csv_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a CSV file, the cells of tasks as numbers where they spell one."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            columns = list(reader.fieldnames or [])
+            found = list(reader)
+    except (OSError, ValueError, csv.Error) as error:
+        raise PoolError(f"{path}: cannot be read as CSV in UTF-8 ({error}); correct it or leave it out") from error
+    twice = [name for name in (MODEL_COLUMN, *TASKS_BY_ID) if columns.count(name) > 1]
+    if twice:
+        raise PoolError(f"{path}: column {twice[0]!r} occurs {columns.count(twice[0])} times; keep one")
+    for number, row in enumerate(found, start=1):
+        if None in row:  # the cells beyond the last column: which of them is one too many, nobody knows
+            raise PoolError(
+                f"{path}, row {number}: more cells than the {counted(len(columns), 'column')}; quote a cell that holds "
+                "a comma, and write decimals with a point"
+            )
+    return [{key: _number(cell) if key in TASKS_BY_ID else cell for key, cell in row.items()} for row in found]
 
 
 def _rows(rows: list[dict[str, Any]], path: Path) -> dict[str, dict[str, float]]:

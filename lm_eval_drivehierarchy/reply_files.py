@@ -154,7 +154,7 @@ def _lines(path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, Any
         where = f"{path}:{number}"
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             problems.append(f"{where}: not JSON ({error})")
             continue
         if isinstance(record, dict):
@@ -367,7 +367,7 @@ def _read_task_samples(found: ReplySet, task: Task, path: Path) -> None:
                     for view, name in zip(document["views"], document.get("image_names", ()), strict=False)
                 ),
             )
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+        except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
             replies.problems.append(f"{where}: not a sample of this benchmark ({type(error).__name__}: {error})")
             continue
         found.edition, found.edition_hash = edition

@@ -72,7 +72,7 @@ def read_request(body: bytes) -> ChatRequest:
         users = [m for m in messages if m["role"] == "user"]
         text = "\n".join(_texts(m["content"]) for m in users)
         images = tuple(image for m in users for image in _images(m["content"]))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RequestError(f"not a chat completion request ({type(error).__name__}: {error})") from error
     return ChatRequest(str(content.get("model", "")), system, text, images)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from drivehierarchy_gym.errors import DriveHierarchyError
 from lm_eval_drivehierarchy.paper_tables import paper_tables
 from lm_eval_drivehierarchy.tasks import TASKS, TASKS_BY_ID
 
@@ -23,6 +24,10 @@ CONTROLS = (
     "at least two training seeds, and a second base model before a general claim",
 )
 """Controls without which a transfer result stays a case study (the paper trained one base model once per group)."""
+
+
+class ThresholdError(DriveHierarchyError, ValueError):
+    """A relative deficit that no task behind the best known can have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +82,14 @@ def deficits(scores: Mapping[str, float], best: Mapping[str, BestKnown] | None =
 
 
 def targets(found: Mapping[str, Deficit], threshold: float = THRESHOLD) -> tuple[str, ...]:
-    """Tasks at or below the relative deficit `threshold`, in the order of the task table."""
+    """Tasks at or below the relative deficit `threshold`, in the order of the task table.
+
+    Raises ThresholdError for one outside [-1, 0).
+    """
     if not -1 <= threshold < 0:
-        raise ValueError(f"threshold {threshold:g} must lie in [-1, 0): -0.25 means a quarter behind the best known")
+        raise ThresholdError(
+            f"threshold {threshold:g} must lie in [-1, 0): -0.25 means a quarter behind the best known"
+        )
     return tuple(t for t, d in found.items() if d.relative is not None and d.relative <= threshold)
 
 

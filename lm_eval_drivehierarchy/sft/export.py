@@ -164,7 +164,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise SftError(
             f"{folder} holds no finished export: {MANIFEST} is missing; run the export again, it resumes"
         ) from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise SftError(f"{path}: not a manifest ({error}); export again into an empty folder") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise SftError(f"{path}: not an export of format {FORMAT}; export again with this version")

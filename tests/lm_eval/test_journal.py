@@ -51,10 +51,11 @@ def test_half_a_line_is_cut_off_and_named(tmp_path: Path, whole_lines: int) -> N
 
 def test_lines_that_are_no_answers_are_named(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
-    path.write_text('nonsense\n\n{"key": "a", "text": "x"}\n{"key": "b"}\n{"key": 1, "text": "x"}\n[]\n')
+    lines = ("nonsense", "", '{"key": "a", "text": "x"}', '{"key": "b"}', '{"key": 1, "text": "x"}', "[]", "[" * 100_000)
+    path.write_text("".join(line + "\n" for line in lines))
     journal = AnswerJournal(path)
     assert len(journal) == 1
-    assert [problem.removeprefix(f"{path}:").partition(":")[0] for problem in journal.problems] == ["1", "4", "5", "6"]
+    assert [problem.removeprefix(f"{path}:").partition(":")[0] for problem in journal.problems] == ["1", "4", "5", "6", "7"]
 
 
 def test_a_folder_is_no_journal(tmp_path: Path) -> None:

@@ -110,11 +110,13 @@ class TestOnlyWhatAReportWouldPutIntoOneTable:
         ("name,r1_1_a\nx,1\n", "row 1: no 'model'"),
         ("model,other\nx,1\n", "no column is a task"),
         ("model,r1_1_a\n", "no rows"),
+        ("model,r1_1_a,r1_1_b\nx,50,5,40\n", "row 1: more cells than the 3 columns; .* decimals with a point"),
+        ("model,r1_1_a\nx\udce9,1\n", "pool.csv: cannot be read as CSV in UTF-8"),
     ],
 )
 def test_broken_tables_are_refused(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "pool.csv"
-    path.write_text(content, encoding="utf-8")
+    path.write_text(content, encoding="utf-8", errors="surrogateescape")
     with pytest.raises(PoolError, match=message):
         read_pool([str(path)])
 
@@ -128,6 +130,7 @@ def test_broken_tables_are_refused(tmp_path: Path, content: str, message: str) -
         ('{"x": {"r1_1_a": [1]}}', r"row 1 \(x\): r1_1_a is \[1\], not a number"),
         ('{"x": {"r1_1_a": 1}, "x": {"r1_1_a": 2}}', "'x' occurs 2 times in one object"),
         ('{"x": {"r1_1_a": 1, "r1_1_a": 2}}', "'r1_1_a' occurs 2 times in one object"),
+        pytest.param("[" * 100_000, "pool.json: cannot be read as JSON", id="deep"),
     ],
 )
 def test_what_is_no_number_or_there_twice_is_refused(tmp_path: Path, content: str, message: str) -> None:

@@ -111,7 +111,7 @@ class TestPredictions:
         assert len(found.problems) == len(expected)
 
     def test_a_file_without_a_usable_line_is_a_problem(self, tmp_path: Path) -> None:
-        write_lines(tmp_path / "a_pred.jsonl", ["nonsense"])
+        write_lines(tmp_path / "a_pred.jsonl", ["nonsense", "[" * 100_000])
         write_lines(tmp_path / "b_pred.jsonl", [prediction("R1_1_B_Counting", 0, "2")])
         found = read_replies(tmp_path)
         assert len(found.problems) == 1

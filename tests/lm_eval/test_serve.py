@@ -108,6 +108,7 @@ class TestRequests:
         [
             (b"", "not a chat completion request"),
             (b"{}", "not a chat completion request"),
+            pytest.param(b"[" * 100_000, "not a chat completion request", id="deep"),
             (b'{"messages": [{"role": "user"}]}', "not a chat completion request"),
             (IMAGE_BODY, "images must be data URLs"),
             (IMAGE_BODY.replace(b"http:", b"data:image/png;base64,*"), "not valid base64"),

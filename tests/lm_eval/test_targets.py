@@ -1,7 +1,7 @@
 import pytest
 
 from lm_eval_drivehierarchy.paper_tables import paper_tables
-from lm_eval_drivehierarchy.targets import BestKnown, best_known, deficits, target_groups, targets
+from lm_eval_drivehierarchy.targets import BestKnown, ThresholdError, best_known, deficits, target_groups, targets
 from lm_eval_drivehierarchy.tasks import TASKS
 
 BASE = paper_tables().table3.baseline.tasks
@@ -45,7 +45,7 @@ def test_a_localisation_target_warns_of_the_coordinate_convention() -> None:
 
 @pytest.mark.parametrize("threshold", [0.0, 0.25, -1.5])
 def test_a_threshold_that_is_no_deficit_is_refused(threshold: float) -> None:
-    with pytest.raises(ValueError, match="quarter behind"):
+    with pytest.raises(ThresholdError, match="quarter behind"):
         targets(deficits(BASE), threshold)
 
 
