@@ -95,16 +95,14 @@ def main() -> None:
     print(f"first pictures of a second renderer after {time.perf_counter() - began:.2f} s\n")
     print(f"{'median, 95 %, median wall clock':34} {'cpu ms':>8} {'cpu ms':>8} {'wall ms':>10}")
     measure("front 800x450", frames, lambda i: renderer.render(FRONT, at(i)))
-    measure("front 800x450 with ids", frames, lambda i: renderer.render_ids(FRONT, at(i)))
+    measure("front 800x450 ids", frames, lambda i: renderer.ids(FRONT, at(i)))
     measure("bird's eye 800x800", frames, lambda i: renderer.render(BEV, at(i)))
     measure("both, one decision", frames, lambda i: (renderer.render(FRONT, at(i)), renderer.render(BEV, at(i))))
     wide = replace(FRONT, width=1600, height=900)
     measure("front 1600x900", frames, lambda i: renderer.render(wide, at(i)))
-    measure(
-        "six cameras 1600x900 with ids",
-        frames // 4,
-        lambda i: [renderer.render_ids(c, at(i)) for c in NUSCENES_CAMERAS],
-    )
+    six = NUSCENES_CAMERAS
+    measure("six cameras 1600x900", frames // 4, lambda i: [renderer.render(c, at(i)) for c in six])
+    measure("six cameras 1600x900 ids", frames // 4, lambda i: [renderer.ids(c, at(i)) for c in six])
     sharp = SceneRenderer(network, beside, Weather(), samples=1)
     measure("front 800x450, one sample", frames, lambda i: sharp.render(FRONT, at(i)))
     for weather in (Weather(sky="rain"), Weather(sun_altitude_deg=-15.0)):

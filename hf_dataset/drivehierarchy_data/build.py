@@ -226,7 +226,7 @@ def make_drive(job: _Job, report: Report) -> None:
         content |= {"scene_id": clip.scene_id, "source": clip.source, "meta": dict(clip.meta)}
         for task, builder in BUILDERS.items():
             for draft in thin_out(builder(clip), f"{job.recipe.seed}:{task}"):
-                shown = {view: clip.frames[view[0]].images[view[1]] for view in draft.views}
+                shown = {view: clip.frames[view[0]].images[view[1]].encoded() for view in draft.views}
                 content["drafts"].append({**asdict(draft), "images": [image.name for image in shown.values()]})
                 images.update(shown)
 

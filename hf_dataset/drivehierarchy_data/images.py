@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
@@ -34,6 +34,10 @@ class EncodedImage:
     height: int
     name: str
 
+    def encoded(self) -> EncodedImage:
+        """The image itself, see `PendingImage`."""
+        return self
+
     @classmethod
     def of(cls, data: bytes, width: int, height: int, image_format: str = "JPEG") -> EncodedImage:
         """An image that the caller has just encoded itself, so that its size and format are known."""
@@ -61,6 +65,21 @@ class EncodedImage:
         if extension is None:
             raise ImageError(f"{origin}: format {image.format} is not supported; convert it to JPEG or PNG")
         return cls(data, image.width, image.height, content_name(data, extension))
+
+
+class PendingImage:
+    """An image of known width and height (pixels) that is made when its bytes are first asked for."""
+
+    def __init__(self, width: int, height: int, make: Callable[[], EncodedImage]) -> None:
+        self.width, self.height = width, height
+        self._make = make
+        self._made: EncodedImage | None = None
+
+    def encoded(self) -> EncodedImage:
+        """The finished image."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
 
 
 def content_name(data: bytes, extension: str) -> str:

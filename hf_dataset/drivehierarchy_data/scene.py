@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from drivehierarchy_gym.geometry import Pose
 
-from .images import EncodedImage
+from .images import EncodedImage, PendingImage
 
 Category = Literal["Vehicle", "Pedestrian", "Bicycle", "Traffic Cone"]
 CATEGORIES: tuple[Category, ...] = ("Vehicle", "Pedestrian", "Bicycle", "Traffic Cone")
@@ -89,7 +89,7 @@ class Frame:
     origin: Pose
     speed: float
     objects: tuple[Object, ...]
-    images: Mapping[str, EncodedImage] = field(default_factory=dict)
+    images: Mapping[str, EncodedImage | PendingImage] = field(default_factory=dict)
     situation: Situation | None = None
 
     def distance(self, body: Object) -> float:

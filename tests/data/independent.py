@@ -26,7 +26,7 @@ def owners(renderer: SceneRenderer, camera: CameraSpec, snapshot: Snapshot) -> N
     for number, body in enumerate(snapshot.actors):
         if not _in_front(camera, snapshot, body):
             continue
-        _, ids = renderer.render_ids(camera, replace(snapshot, actors=(body,)))
+        ids = renderer.ids(camera, replace(snapshot, actors=(body,)))
         rows, columns = np.nonzero(ids == 1)
         if len(rows) == 0:
             continue

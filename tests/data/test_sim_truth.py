@@ -9,6 +9,7 @@ import json
 import os
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -16,7 +17,7 @@ import pytest
 
 from drivehierarchy_data.builders import BUILDERS
 from drivehierarchy_data.drafts import Draft
-from drivehierarchy_data.scene import Clip
+from drivehierarchy_data.scene import Clip, Frame
 from drivehierarchy_data.selection import thin_out
 from drivehierarchy_data.sources.drives import DriveRecipe, recipe
 from drivehierarchy_data.sources.sights import BOTTOM, COLUMN, COUNT, LEFT, RIGHT, ROW, TOP, measure
@@ -201,8 +202,12 @@ def test_the_same_recipe_gives_the_same_pictures(source: SimSource, clips: list[
     job, clip = clips[0]
     again = source.clip(job)
     assert again is not None
-    assert [frame.images for frame in again.frames] == [frame.images for frame in clip.frames]
-    assert again == clip
+    assert [pictures(frame) for frame in again.frames] == [pictures(frame) for frame in clip.frames]
+    assert [replace(frame, images={}) for frame in again.frames] == [replace(frame, images={}) for frame in clip.frames]
+
+
+def pictures(frame: Frame) -> dict[str, bytes]:
+    return {camera: image.encoded().data for camera, image in frame.images.items()}
 
 
 def test_measure_agrees_with_counting() -> None:

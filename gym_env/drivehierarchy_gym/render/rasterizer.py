@@ -94,15 +94,13 @@ def clear(samples):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def identify(samples, sample, triangles, background, ids):  # type: ignore[no-untyped-def]
-    """Write into `ids` (H, W) int32 whose triangle one sample of every pixel shows, `background` where none."""
-    _, index, _, _, offsets, width, height = samples
+def identify(samples, triangles, background, ids):  # type: ignore[no-untyped-def]
+    """Write into `ids` (H, W) int32 whose triangle the only sample of every pixel shows, `background` where none."""
+    _, index, _, _, _, width, height = samples
     _, _, owner, _ = triangles
-    count = offsets.shape[0]
     for row in range(height):
-        start = (row * count + sample) * width
         for column in range(width):
-            triangle = index[start + column]
+            triangle = index[row * width + column]
             ids[row, column] = owner[triangle] if triangle >= 0 else background
 
 

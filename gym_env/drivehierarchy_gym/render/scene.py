@@ -72,58 +72,64 @@ class SceneRenderer:
             ValueError: the camera is not above the ground.
             UnknownNameError: an actor's model is not in the catalogue.
         """
-        return self._picture(camera, snapshot, self._offsets)[0]
+        return self._shade(camera, snapshot, self._cast(camera, snapshot, self._offsets))
 
-    def render_ids(self, camera: CameraSpec, snapshot: Snapshot) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """The picture and, from the same buffer, whom every pixel's centre shows: ids int32 (height, width).
+    def ids(self, camera: CameraSpec, snapshot: Snapshot) -> NDArray[np.int32]:
+        """Whom the centre of every pixel of the picture shows: int32 (height, width).
 
         Id i + 1 is `snapshot.actors[i]`, `BACKGROUND` is 0 and `EGO_ID` -1.
-        """
-        offsets = self._offsets if self._offsets == CENTRE else (*self._offsets, *CENTRE)
-        image, samples = self._picture(camera, snapshot, offsets)
-        ids = np.empty((camera.height, camera.width), np.int32)
-        identify(samples, len(offsets) - 1, self._painter.triangles, BACKGROUND, ids)
-        return image, ids
 
-    def _picture(
-        self, camera: CameraSpec, snapshot: Snapshot, offsets: tuple[tuple[int, int], ...]
-    ) -> tuple[NDArray[np.uint8], Samples]:
+        Raises:
+            ValueError, UnknownNameError: as `render`.
+        """
+        samples = self._cast(camera, snapshot, CENTRE, shadows=False)
+        ids = np.empty((camera.height, camera.width), np.int32)
+        identify(samples, self._painter.triangles, BACKGROUND, ids)
+        return ids
+
+    def _cast(
+        self, camera: CameraSpec, snapshot: Snapshot, offsets: tuple[tuple[int, int], ...], shadows: bool = True
+    ) -> Samples:
+        """What every sample of every pixel shows."""
         if camera.z <= 0:
             raise ValueError(f"camera {camera.name!r}: z is {camera.z} m; a camera stands above the ground")
         key = (camera.width, camera.height, offsets)
         if key not in self._buffers:
             self._buffers[key] = new_samples(*key)
-        samples = self._buffers[key]
+        view = view_of(camera, snapshot.ego)
+        painter = self._painter
+        if is_plan(camera):
+            x, y, _ = view.position
+            self._plan.prepare(x, y, _plan_reach(camera) + 1.0)  # draws with the painter too, so before it begins
+        painter.begin(lens_of(camera, view))
+        self._draw_bodies(camera, snapshot, shadows)
+        if not is_plan(camera):
+            self._draw_surroundings(snapshot, view)
+            if shadows:
+                painter.standing_shadows(SHADOW_RANGE)
+        painter.finish(self._buffers[key])
+        return self._buffers[key]
+
+    def _shade(self, camera: CameraSpec, snapshot: Snapshot, samples: Samples) -> NDArray[np.uint8]:
+        """The picture of samples that were just cast."""
         image = np.empty((camera.height, camera.width, 3), np.uint8)
         view = view_of(camera, snapshot.ego)
         if is_plan(camera):
-            self._draw_plan(camera, snapshot, view, samples, image)
+            self._shade_plan(camera, view, samples, image)
         else:
-            self._draw_view(camera, snapshot, view, samples, image)
-        return image, samples
+            self._shade_view(camera, snapshot, view, samples, image)
+        return image
 
-    def _draw_plan(
-        self, camera: CameraSpec, snapshot: Snapshot, view: View, samples: Samples, image: NDArray[np.uint8]
-    ) -> None:
+    def _shade_plan(self, camera: CameraSpec, view: View, samples: Samples, image: NDArray[np.uint8]) -> None:
         x, y, _ = view.position
-        self._plan.prepare(x, y, _plan_reach(camera) + 1.0)
-        painter = self._painter
-        painter.begin(lens_of(camera, view))
-        self._draw_bodies(camera, snapshot)
-        painter.finish(samples)
         right = view.rotation[0]
         resolve_plan(
-            samples, len(self._offsets), painter.triangles, self._plan.pixels, plan.SCALE, x, y, right[0], right[1],
-            self._look.shadow, image,
+            samples, len(self._offsets), self._painter.triangles, self._plan.pixels, plan.SCALE, x, y, right[0],
+            right[1], self._look.shadow, image,
         )  # fmt: skip
 
-    def _draw_view(
-        self, camera: CameraSpec, snapshot: Snapshot, view: View, samples: Samples, image: NDArray[np.uint8]
-    ) -> None:
-        painter, lighting, look, ego = self._painter, self._lighting, self._look, snapshot.ego
-        lens = lens_of(camera, view)
-        painter.begin(lens)
-        self._draw_bodies(camera, snapshot)
+    def _draw_surroundings(self, snapshot: Snapshot, view: View) -> None:
+        painter = self._painter
         for n, head in enumerate(self._scenery.heads):
             self._heads.paint[n] = signal_paint(aspect(snapshot.signals, head.signal, head.link))
         painter.bodies(self._heads, POST_RANGE)
@@ -136,8 +142,11 @@ class SceneRenderer:
         painter.buildings(SOLID_RANGE)
         painter.paint(PAINT_RANGE)
         painter.ground(GROUND_RANGE)
-        painter.standing_shadows(SHADOW_RANGE)
-        painter.finish(samples)
+
+    def _shade_view(
+        self, camera: CameraSpec, snapshot: Snapshot, view: View, samples: Samples, image: NDArray[np.uint8]
+    ) -> None:
+        lighting, look, ego = self._lighting, self._look, snapshot.ego
         air = Air(
             np.array(look.horizon, np.float32),
             look.haze_distance,
@@ -149,17 +158,19 @@ class SceneRenderer:
         )
         turned = (ego.yaw + math.radians(camera.yaw_deg)) / math.tau
         resolve(
-            samples, len(self._offsets), painter.triangles, lighting.walls, ground_texture(), lens, air,
-            self._sky, _sky_map(camera), math.floor(turned * SKY_COLUMNS + 0.5), image,
+            samples, len(self._offsets), self._painter.triangles, lighting.walls, ground_texture(),
+            lens_of(camera, view), air, self._sky, _sky_map(camera), math.floor(turned * SKY_COLUMNS + 0.5), image,
         )  # fmt: skip
         if look.rain:
             draw_rain(image, math.floor(snapshot.time * _RAIN_STEPS_PER_SECOND + 0.5), _RAIN_STREAKS)
 
-    def _draw_bodies(self, camera: CameraSpec, snapshot: Snapshot) -> None:
+    def _draw_bodies(self, camera: CameraSpec, snapshot: Snapshot, shadows: bool) -> None:
         """The actors, the ego where the camera may see it, and their shadows."""
         ego = snapshot.ego if sees_ego(camera) else None
         bodies, boxes = place_bodies(ego, snapshot.actors, self._meshes, snapshot.time, self._look.lamps)
         self._painter.bodies(bodies, math.inf)
+        if not shadows:
+            return
         away = boxes[:, :2] - (snapshot.ego.x, snapshot.ego.y)
         near = away[:, 0] ** 2 + away[:, 1] ** 2 < SHADOW_RANGE**2
         self._painter.shadows(box_shadows(boxes[near], *self._lighting.slope))
@@ -173,7 +184,7 @@ class SceneRenderer:
 
 
 def visible_pixels(ids: NDArray[np.int32], actors: int) -> NDArray[np.int64]:
-    """How many pixels of `ids` (from `SceneRenderer.render_ids`) show each of the snapshot's `actors` (actors,)."""
+    """How many pixels of `ids` (from `SceneRenderer.ids`) show each of the snapshot's `actors` (actors,)."""
     return np.bincount(ids[ids > 0], minlength=actors + 1)[1:]
 
 

@@ -13,7 +13,7 @@ COUNT, LEFT, TOP, RIGHT, BOTTOM, COLUMN, ROW = range(7)
 @compiled
 def measure(ids, actors):  # type: ignore[no-untyped-def]
     """Table int64 (actors, 7) of the pixels that show each actor in `ids` int32 (height, width), as
-    `SceneRenderer.render_ids` gives it: how many, the rectangle around them, and the one nearest to their mean."""
+    `SceneRenderer.ids` gives it: how many, the rectangle around them, and the one nearest to their mean."""
     height, width = ids.shape
     table = np.zeros((actors, 7), np.int64)
     table[:, LEFT], table[:, TOP] = width, height

@@ -1,4 +1,7 @@
-"""The source `sim`: drives through the R4 world, pictures and labels from one and the same instant."""
+"""The source `sim`: drives through the R4 world, pictures and labels from one and the same instant.
+
+Labels need to know whom a pixel shows, which costs little; a picture is made when a question is about it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from PIL import Image
@@ -25,7 +29,7 @@ from drivehierarchy_gym.road.default_map import surroundings
 from drivehierarchy_gym.road.network import RoadNetwork, load_network
 from drivehierarchy_gym.state import ActorState, Snapshot
 
-from ..images import EncodedImage
+from ..images import EncodedImage, PendingImage
 from ..scene import CAMERA_ORDER, FRONT_CAMERA, KEYFRAME_SECONDS, Clip, Frame, Object, Sight, Situation
 from .drives import DriveRecipe
 from .sights import BOTTOM, COLUMN, COUNT, LEFT, RIGHT, ROW, TOP, measure
@@ -193,9 +197,8 @@ class _Eye:
         images = {}
         for name in wanted:
             camera = self._cameras[name]
-            picture, ids = self._renderer.render_ids(camera, pictured)
-            images[name] = _encoded(picture)
-            table = measure(ids, len(pictured.actors))
+            images[name] = PendingImage(camera.width, camera.height, partial(self._picture, camera, pictured))
+            table = measure(self._renderer.ids(camera, pictured), len(pictured.actors))
             for place in np.flatnonzero(table[:, COUNT]):
                 entry = [int(value) for value in table[place]]
                 body = pictured.actors[place]
@@ -207,6 +210,9 @@ class _Eye:
             if math.hypot(body.x - ego.x, body.y - ego.y) < KNOWN_RANGE
         )
         return Frame(snapshot.time, Pose(*axle, ego.yaw), ego.speed, objects, images, situation)
+
+    def _picture(self, camera: CameraSpec, pictured: Snapshot) -> EncodedImage:
+        return _encoded(self._renderer.render(camera, pictured))
 
     def _sight(self, camera: CameraSpec, snapshot: Snapshot, body: ActorState, entry: list[int]) -> Sight:
         vertices = box_vertices(body.x, body.y, body.yaw, body.length, body.width, body.height)

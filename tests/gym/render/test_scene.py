@@ -77,9 +77,8 @@ def test_same_bytes_again_and_after_another_scene(renderer: SceneRenderer, camer
     first = renderer.render(camera, SCENE)
     away = Snapshot(7.0, EgoState(170.0, 40.0, 2.1, 3.0), (actor("truck", 160, 44), actor("suv", 150, 40)), {"T": "Gr"})
     other = renderer.render(camera, away)
-    renderer.render_ids(camera, away)
+    renderer.ids(camera, away)
     assert digest(renderer.render(camera, SCENE)) == digest(first) != digest(other)
-    assert digest(renderer.render_ids(camera, SCENE)[0]) == digest(first)
 
 
 def test_same_bytes_in_another_process(network: RoadNetwork, garden: Surroundings, tmp_path: Path) -> None:
@@ -166,7 +165,7 @@ bodies = st.builds(
 @given(st.lists(bodies, min_size=1, max_size=3))
 def test_ids_equal_ray_casting(renderer: SceneRenderer, actors: list[ActorState]) -> None:
     camera = replace(SMALL, width=48, height=27)
-    _, ids = renderer.render_ids(camera, snapshot(*actors))
+    ids = renderer.ids(camera, snapshot(*actors))
     shifts = ((0.0, 0.0), (0.02, 0.02), (-0.02, 0.02), (0.02, -0.02), (-0.02, -0.02))
     cast = np.stack([cast_ids(camera, tuple(actors), shift) for shift in shifts])
     # Pixels whose centre lies within a fiftieth of a pixel of an outline may go either way; bodies that touch are left
@@ -181,17 +180,17 @@ def test_ids_do_not_depend_on_samples(
     network: RoadNetwork, bare: Surroundings, renderer: SceneRenderer, camera: CameraSpec
 ) -> None:
     single = SceneRenderer(network, bare, Weather(), samples=1)
-    assert np.array_equal(single.render_ids(camera, SCENE)[1], renderer.render_ids(camera, SCENE)[1])
+    assert np.array_equal(single.ids(camera, SCENE), renderer.ids(camera, SCENE))
 
 
 def test_the_nearer_body_is_seen(renderer: SceneRenderer) -> None:
     near, far = actor("car", 12, 0), replace(actor("bus", 24, 0), id="far")
     for actors in ((near, far), (far, near)):
-        _, ids = renderer.render_ids(FRONT, snapshot(*actors))
+        ids = renderer.ids(FRONT, snapshot(*actors))
         row, column = (int(v) for v in project(FRONT, EGO_STATE, (near.x - 2.2, near.y, 0.7))[0][::-1])
         assert actors[ids[row, column] - 1] is near
         counts = dict(zip((a.id for a in actors), visible_pixels(ids, 2), strict=True))
-        alone = visible_pixels(renderer.render_ids(FRONT, snapshot(far))[1], 1)[0]
+        alone = visible_pixels(renderer.ids(FRONT, snapshot(far)), 1)[0]
         assert 0 < counts["far"] < alone
 
 
@@ -212,7 +211,7 @@ def test_a_camera_in_the_ground_is_refused(renderer: SceneRenderer) -> None:
 
 def test_a_body_cut_by_the_near_plane_is_drawn(renderer: SceneRenderer) -> None:
     """A bus alongside, half of it behind the camera: its flank reaches the left border of the image."""
-    _, ids = renderer.render_ids(FRONT, snapshot(actor("bus", 1.5, 2.6)))
+    ids = renderer.ids(FRONT, snapshot(actor("bus", 1.5, 2.6)))
     assert (ids[150:300, :40] == 1).mean() > 0.9
 
 
@@ -222,7 +221,8 @@ def test_a_body_cut_by_the_near_plane_is_drawn(renderer: SceneRenderer) -> None:
 @pytest.mark.parametrize("model", ACTOR_MODELS)
 def test_every_model_is_seen_at_40_m_inside_its_box(renderer: SceneRenderer, model: str) -> None:
     body = actor(model, 41.5, 0.0, 0.6)
-    image, ids = renderer.render_ids(FRONT, snapshot(body))
+    scene = snapshot(body)
+    image, ids = renderer.render(FRONT, scene), renderer.ids(FRONT, scene)
     box = image_box(FRONT, EGO_STATE, box_vertices(body.x, body.y, body.yaw, body.length, body.width, body.height))
     assert box is not None
     left, top, right, bottom = box
@@ -262,7 +262,8 @@ def test_legs_step_with_the_distance_walked(renderer: SceneRenderer) -> None:
 
 
 def seen_from_behind(renderer: SceneRenderer, time: float = 0.0, **changes: object) -> NDArray[np.int64]:
-    image, ids = renderer.render_ids(FRONT, snapshot(actor("car", 12, 0, **changes), time=time))
+    scene = snapshot(actor("car", 12, 0, **changes), time=time)
+    image, ids = renderer.render(FRONT, scene), renderer.ids(FRONT, scene)
     return np.where((ids == 1)[..., None], image, 0).astype(int)
 
 
@@ -309,7 +310,7 @@ def test_lamps_burn_at_night_and_beams_light_the_road(network: RoadNetwork, bare
     oncoming = snapshot(actor("car", 18, 3.2, math.pi))
     by_day, by_night = day.render(FRONT, oncoming), night.render(FRONT, oncoming)
     assert by_night.mean() < 0.45 * by_day.mean()
-    _, ids = night.render_ids(FRONT, oncoming)
+    ids = night.ids(FRONT, oncoming)
     assert by_night[ids == 1].max() > 240
     ahead, aside = by_night[360, 380:420].mean(), by_night[250, 20:60].mean()
     assert ahead > 1.5 * aside
@@ -337,7 +338,8 @@ def test_other_numbers_of_samples_are_refused(network: RoadNetwork, bare: Surrou
 def test_fog_hides_what_is_far(network: RoadNetwork, bare: Surroundings) -> None:
     def contrast(sky: str, forward: float) -> float:
         renderer = SceneRenderer(network, bare, Weather(sky=sky))  # type: ignore[arg-type]
-        image, ids = renderer.render_ids(FRONT, snapshot(actor("car", forward, 0)))
+        scene = snapshot(actor("car", forward, 0))
+        image, ids = renderer.render(FRONT, scene), renderer.ids(FRONT, scene)
         return float(np.abs(image.astype(int) - renderer.render(FRONT, snapshot()))[ids == 1].mean())
 
     assert contrast("fog", 90) < 0.35 * contrast("clear", 90)
@@ -358,7 +360,8 @@ def test_every_weather_leaves_bodies_visible_nearby(
 ) -> None:
     renderer = SceneRenderer(network, bare, Weather(sky=sky, sun_altitude_deg=altitude))  # type: ignore[arg-type]
     white = actor("car", 10, 0, colour=(232, 232, 230))
-    image, ids = renderer.render_ids(SMALL, snapshot(white))
+    scene = snapshot(white)
+    image, ids = renderer.render(SMALL, scene), renderer.ids(SMALL, scene)
     assert np.abs(image.astype(int) - renderer.render(SMALL, snapshot()))[ids == 1].mean() > 10
 
 
@@ -367,12 +370,12 @@ def test_every_weather_leaves_bodies_visible_nearby(
 
 @pytest.mark.parametrize("camera", [FRONT, *NUSCENES_CAMERAS], ids=lambda camera: camera.name)
 def test_only_rear_cameras_see_their_own_car(renderer: SceneRenderer, camera: CameraSpec) -> None:
-    _, ids = renderer.render_ids(camera, snapshot())
+    ids = renderer.ids(camera, snapshot())
     assert (ids == EGO_ID).any() == (camera.name == "CAM_BACK") == sees_ego(camera)
 
 
 def test_bev_shows_the_ego_in_its_middle(renderer: SceneRenderer) -> None:
-    _, ids = renderer.render_ids(BEV, snapshot())
+    ids = renderer.ids(BEV, snapshot())
     rows, columns = np.nonzero(ids == EGO_ID)
     grown = 50 / (50 - EGO_HEIGHT)  # the roof is nearer to the camera than the ground
     assert 8 * EGO_LENGTH - 2 <= np.ptp(rows) + 1 <= 8 * EGO_LENGTH * grown + 1
@@ -383,7 +386,7 @@ def test_bev_shows_the_ego_in_its_middle(renderer: SceneRenderer) -> None:
 
 def test_a_chase_camera_sees_the_ego(renderer: SceneRenderer) -> None:
     chase = CameraSpec("chase", 320, 180, 90.0, -8.0, 0.0, 3.0, pitch_deg=-10.0)
-    assert (renderer.render_ids(chase, snapshot())[1] == EGO_ID).sum() > 300
+    assert (renderer.ids(chase, snapshot()) == EGO_ID).sum() > 300
 
 
 # --- the plan and the perspective agree ------------------------------------------------------------------------------
@@ -408,7 +411,8 @@ def test_the_plan_agrees_with_the_perspective_on_the_ground(renderer: SceneRende
 def test_bodies_and_paint_are_where_the_projection_says(renderer: SceneRenderer, camera: CameraSpec) -> None:
     ego = EgoState(74.0, -4.8, 0.0, 0.0)
     cone = replace(actor("cone", 0, 0), x=84.0, y=-3.0)
-    image, ids = renderer.render_ids(camera, Snapshot(0.0, ego, (cone,), {}))
+    scene = Snapshot(0.0, ego, (cone,), {})
+    image, ids = renderer.render(camera, scene), renderer.ids(camera, scene)
     (u, v), _ = project(camera, ego, (84.0, -3.0, 0.02))
     assert ids[int(v), int(u)] == 1
     # The stop line of lane a_0 lies across the road, from 0.7 to 0.2 m before its end at x = 96.
