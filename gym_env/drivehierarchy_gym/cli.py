@@ -174,7 +174,7 @@ def _conclude(console: Console, report: BatchReport) -> None:
         typer.echo(f"error: the batch stopped: {report.stopped.strip()}", err=True)
     elif not report.complete:
         void = counted(len(report.voids), "run is", "runs are")
-        typer.echo(f"error: {void} void; the same command makes up for it", err=True)
+        typer.echo(f"error: {void} void; the same command tries again", err=True)
     if not report.complete:
         raise typer.Exit(1)
 
