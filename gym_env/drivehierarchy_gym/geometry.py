@@ -74,13 +74,19 @@ class Polyline:
         return np.concatenate(([0.0], np.cumsum(steps)))
 
     @cached_property
+    def _segments(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """East and north extent of every segment, and the square of its length (N - 1,)."""
+        d = np.diff(self.points, axis=0)
+        return np.ascontiguousarray(d[:, 0]), np.ascontiguousarray(d[:, 1]), np.einsum("ij,ij->i", d, d)
+
+    @cached_property
     def length(self) -> float:
         return float(self.arcs[-1])
 
     def at(self, arc: float) -> Pose:
         """Pose at arc length `arc`, clipped to the ends; heading of the segment it lies on."""
         arc = min(max(arc, 0.0), self.length)
-        i = min(int(np.searchsorted(self.arcs, arc, side="right")) - 1, len(self.points) - 2)
+        i = min(int(self.arcs.searchsorted(arc, side="right")) - 1, len(self.points) - 2)
         a, b = self.points[i], self.points[i + 1]
         t = (arc - self.arcs[i]) / (self.arcs[i + 1] - self.arcs[i])
         return Pose(
@@ -93,18 +99,16 @@ class Polyline:
         """Nearest point to (x, y); `near` = (from, to) restricts the search to segments touching that arc interval."""
         first, last = 0, len(self.points) - 1
         if near is not None:
-            first = max(int(np.searchsorted(self.arcs, near[0], side="right")) - 1, 0)
-            last = min(max(int(np.searchsorted(self.arcs, near[1], side="left")), first + 1), last)
+            first = max(int(self.arcs.searchsorted(near[0], side="right")) - 1, 0)
+            last = min(max(int(self.arcs.searchsorted(near[1], side="left")), first + 1), last)
             first = min(first, last - 1)
-        a, b = self.points[first:last], self.points[first + 1 : last + 1]
-        d = b - a
-        length2 = np.einsum("ij,ij->i", d, d)
-        rx, ry = x - a[:, 0], y - a[:, 1]
-        t = np.clip((rx * d[:, 0] + ry * d[:, 1]) / length2, 0.0, 1.0)
-        ox, oy = rx - t * d[:, 0], ry - t * d[:, 1]
+        dx, dy, length2 = (values[first:last] for values in self._segments)
+        rx, ry = x - self.points[first:last, 0], y - self.points[first:last, 1]
+        t = np.minimum(np.maximum((rx * dx + ry * dy) / length2, 0.0), 1.0)
+        ox, oy = rx - t * dx, ry - t * dy
         dist2 = ox * ox + oy * oy
-        i = int(np.argmin(dist2))
-        side = d[i, 0] * ry[i] - d[i, 1] * rx[i]
+        i = int(dist2.argmin())
+        side = dx[i] * ry[i] - dy[i] * rx[i]
         arc = self.arcs[first + i] + t[i] * math.sqrt(length2[i])
         return Projection(float(arc), math.copysign(math.sqrt(float(dist2[i])), float(side)))
 

@@ -113,6 +113,17 @@ def look_of(weather: Weather) -> Look:
     )
 
 
+@lru_cache(maxsize=1)
+def _cloud_cover() -> NDArray[np.float64]:
+    """How thick the clouds are, about 0 to 1 (SKY_ROWS, SKY_COLUMNS); the same in every weather."""
+    height = np.arange(SKY_ROWS) / (SKY_ROWS - 1)
+    size = 512
+    cloud = 0.55 * smooth_noise(size, 8, 11) + 0.30 * smooth_noise(size, 22, 12) + 0.15 * smooth_noise(size, 50, 13)
+    # Flattened towards the horizon, where clouds are seen from the side.
+    rows_of = (np.minimum(size - 1, (1.0 - 1.0 / (1.0 + 3.0 * height)) * 1.3 * size)).astype(int)
+    return cloud[rows_of][:, np.arange(SKY_COLUMNS) % size]
+
+
 @lru_cache(maxsize=8)
 def sky_panorama(weather: Weather) -> NDArray[np.uint8]:
     """The sky all around, uint8 (SKY_ROWS, SKY_COLUMNS, 3); column 0 looks east, columns run counter-clockwise."""
@@ -122,11 +133,7 @@ def sky_panorama(weather: Weather) -> NDArray[np.uint8]:
     thin = (1.0 / (1.0 + 9.0 * height) - 0.1) / 0.9
     rows = np.array(look.zenith) + (np.array(look.horizon) - np.array(look.zenith)) * thin[:, None]
     sky = np.repeat(rows[:, None, :], SKY_COLUMNS, axis=1)
-    size = 512
-    cloud = 0.55 * smooth_noise(size, 8, 11) + 0.30 * smooth_noise(size, 22, 12) + 0.15 * smooth_noise(size, 50, 13)
-    # Flattened towards the horizon, where clouds are seen from the side.
-    rows_of = (np.minimum(size - 1, (1.0 - 1.0 / (1.0 + 3.0 * height)) * 1.3 * size)).astype(int)
-    cover = cloud[rows_of][:, np.arange(SKY_COLUMNS) % size]
+    cover = _cloud_cover()
     threshold = 1.0 - look.clouds
     alpha = np.clip((cover - threshold * 0.75) / 0.22, 0.0, 1.0) * np.clip(height * 8.0, 0.0, 1.0)[:, None]
     alpha *= 0.75 if look.clouds < 0.5 else 0.45
