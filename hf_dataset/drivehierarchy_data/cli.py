@@ -85,11 +85,15 @@ def build(
     target = out or edition_folder(edition)
     with Progress(console=console) as progress:
         bars: dict[str, TaskID] = {}
+        tenths: dict[str, int] = {}
 
         def report(what: str, done: int, total: int) -> None:
             if what not in bars:
                 bars[what] = progress.add_task(what, total=total)
             progress.update(bars[what], completed=done, total=total)
+            if not console.is_terminal and tenths.get(what) != (tenth := 10 * done // total):
+                tenths[what] = tenth  # a log gets lines instead of bars
+                console.print(f"{what}: {done} of {total}")
 
         result = build_sim(target, size, seed, workers, report)
     _print_gates(console, result.report)

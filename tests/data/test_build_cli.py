@@ -25,6 +25,8 @@ def test_build_then_look_at_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     said = run("build", "--size", "sample", "--out", out, "--workers", "1", "--seed", "4")
     assert "r3_2" in said
     assert "FAILED" not in said
+    assert "items written: 28 of 28" in said
+    assert said.count("test drives: ") >= 2
     edition = open_edition(Path(out))
     assert edition.digest[:16] in said
     assert edition.manifest.provenance["seed"] == 4
