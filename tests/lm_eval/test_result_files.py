@@ -343,7 +343,7 @@ class TestDamaged:
             path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
         text = path.read_bytes()
         path.write_bytes(text[: min(int(share * len(text)), len(text) - 2)])
-        refused(command, place, re.escape(path.name) + ": .*; (make it again|delete the folder)")
+        refused(command, place, re.escape(path.name) + ": .*; (make it again|restore it or leave its folder out)")
 
     @pytest.mark.parametrize("field", ["edition", "closed_loop.suite", "closed_loop.episodes.0.family"])
     def test_text_that_is_no_unicode_ends_in_one_sentence(self, tmp_path: Path, command: str, field: str) -> None:

@@ -18,12 +18,11 @@ from drivehierarchy_gym.runner.episode import (
     EpisodeJob,
     Outcome,
     StepProgress,
-    episode_seed,
     run_episode,
     sweep_partials,
 )
 from drivehierarchy_gym.runner.evaluator import agent_hash, evaluator
-from drivehierarchy_gym.runner.manifest import open_manifest
+from drivehierarchy_gym.runner.manifest import episode_seed, open_manifest
 from drivehierarchy_gym.runner.pool import Event, Finished, Lost, Progress, run_locally
 from drivehierarchy_gym.runner.records import (
     PARTIAL_FOLDER,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from drivehierarchy_gym.errors import DriveHierarchyError
-from drivehierarchy_gym.runner.manifest import MANIFEST_FILE, Manifest, read_manifest
+from drivehierarchy_gym.runner.manifest import MANIFEST_FILE, Manifest, episode_seed, read_manifest
 from drivehierarchy_gym.runner.records import (
     SCORE_FILE,
     VOID_FOLDER,
@@ -143,6 +143,7 @@ def _collect_model(folder: Path, collection: Collection, seen: dict[tuple[str, s
                     f"{path}: comes from {_evaluator(score.extra.get('evaluator'))}, {MANIFEST_FILE} of its model says "
                     f"{expected}; repeat the command that made it, which runs it again, or delete it"
                 )
+        _check_run(path, score, repeat, manifest)
         result = SceneResult(model, group, scenario, repeat, path, score)
         first = seen.setdefault(result.key, result)
         if first is not result:
@@ -154,6 +155,22 @@ def _collect_model(folder: Path, collection: Collection, seen: dict[tuple[str, s
     voids = read_voids(folder, collection.notes)
     open_voids = [v for v in voids if (v.group, v.scenario, v.repeat) not in done]
     collection.voids.setdefault(model, []).extend(open_voids)
+
+
+def _check_run(path: Path, score: SceneScore, repeat: int, manifest: Manifest | None) -> None:
+    """Raises CollectionError where a record names another repeat than its folder or another seed than the batch's."""
+    wanted = {"repeat": (repeat, "its folder")}
+    batch = manifest.settings.get("seed") if manifest is not None else None
+    if isinstance(batch, int):
+        seed = episode_seed(batch, score.scene_id, repeat)
+        wanted["seed"] = (seed, f"{MANIFEST_FILE} with its seed {batch}")
+    for name, (value, source) in wanted.items():
+        found = score.extra.get(name, value)
+        if found != value:
+            raise CollectionError(
+                f"{path}: extra.{name}: found {found}, {source} gives {value}; delete it and repeat the command that "
+                "made it"
+            )
 
 
 def _place(parts: tuple[str, ...]) -> tuple[str, str, int] | None:

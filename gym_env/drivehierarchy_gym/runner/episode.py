@@ -95,12 +95,6 @@ class StepProgress:
     limit: float
 
 
-def episode_seed(seed: int, scenario: str, repeat: int) -> int:
-    """Seed of a run in [0, 2**31): from the batch's seed and the run's own name, never from the order of runs."""
-    digest = hashlib.sha256(f"{seed}:{scenario}:{repeat}".encode()).digest()
-    return int.from_bytes(digest[:4], "big") >> 1
-
-
 def run_episode(job: EpisodeJob, report: Callable[[StepProgress], None]) -> Outcome:
     """Make one run and give its files their final place; whatever fails, an `Outcome` says so."""
     partial = job.model_folder / PARTIAL_FOLDER / f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"

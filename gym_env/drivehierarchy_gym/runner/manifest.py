@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -39,6 +40,12 @@ class Manifest(BaseModel):
     command: list[str]
     versions: dict[str, str]
     git_revision: str | None
+
+
+def episode_seed(seed: int, scenario: str, repeat: int) -> int:
+    """Seed of a run in [0, 2**31): from the batch's seed and the run's own name, never from the order of runs."""
+    digest = hashlib.sha256(f"{seed}:{scenario}:{repeat}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
 
 
 def versions() -> dict[str, str]:
@@ -81,7 +88,9 @@ def read_manifest(path: Path) -> Manifest:
     except ValidationError as error:
         fault = error.errors()[0]
         where = ".".join(str(part) for part in fault["loc"]) or "file"
-        raise ResultError(f"{path}: {where}: {fault['msg']}; delete the folder or use another --out") from error
+        raise ResultError(
+            f"{path}: {where}: {fault['msg']}; restore it or leave its folder out; a new run needs another --out"
+        ) from error
 
 
 def open_manifest(

@@ -12,12 +12,13 @@ import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError, field_validator
 
+from drivehierarchy_gym.ending import TerminationReason
 from drivehierarchy_gym.errors import DriveHierarchyError
-from drivehierarchy_gym.scoring import is_void, recompute
+from drivehierarchy_gym.scoring import PENALTIES, PROGRESS_STEP, RED_LIGHT_PENALTIES, is_void, recompute
 from drivehierarchy_gym.surrogates import without_surrogates
 
 SCORE_FILE = "scene_score.json"
@@ -133,10 +134,20 @@ def _read_json(path: Path) -> Any:
         raise ValueError("nested too deeply to be one of our files") from None
 
 
+_ARRIVALS = frozenset({"destination_reached", "scenario_complete"})
+"""Endings without a penalty. The second is a word of the release alone, and so is that its events may be many."""
+_ENDING_EVENTS: Mapping[str, str] = {
+    reason: "route_deviation" if reason == "offroad_timeout" else reason for reason in get_args(TerminationReason)
+}
+"""Ending -> the type of its event."""
+
+
 def _check_total(record: Mapping[str, Any], score: SceneScore) -> None:
     """Ours must follow from their own columns to the last digit; the release rounds every column for itself."""
     if "evaluator" in score.extra:
         recompute(record)
+        _check_own_ending(score)
+        _check_distance(score, short=0.0)
         return
     for name, found, expected, tolerance in (
         ("score_penalty", score.score_penalty, score.score_safety * score.score_efficiency, 2e-6),
@@ -144,6 +155,79 @@ def _check_total(record: Mapping[str, Any], score: SceneScore) -> None:
     ):
         if abs(found - expected) > tolerance:
             raise ValueError(f"{name} is {found}, its columns give {expected:.6f}")
+    _check_release_ending(score)
+    # An ego that crashes within the radius of the goal has arrived, whatever the last progress it made.
+    radius = score.meta.get("destination_radius")
+    _check_distance(score, short=PROGRESS_STEP + (radius if isinstance(radius, int | float) else 0.0))
+
+
+def _check_own_ending(score: SceneScore) -> None:
+    """One event ends a run, is of the kind that the reason names and costs what that kind costs."""
+    reason = score.termination_reason
+    if reason not in _ENDING_EVENTS:
+        raise ValueError(f"termination_reason: found {reason!r}, expected one of {', '.join(_ENDING_EVENTS)}")
+    endings = [event.get("type") for event in score.events if event.get("type") in _ENDING_EVENTS.values()]
+    if endings != [_ENDING_EVENTS[reason]]:
+        found = ", ".join(map(str, endings)) or "none"
+        raise ValueError(
+            f"events: found {found} as the end of the run, but termination_reason {reason!r} is one event "
+            f"{_ENDING_EVENTS[reason]!r}"
+        )
+    for number, event in enumerate(score.events):
+        kind, factor = event.get("type"), event.get("penalty_multiplier", 1.0)
+        allowed = {*RED_LIGHT_PENALTIES.values(), 1.0} if kind == "red_light" else {PENALTIES.get(str(kind), 1.0)}
+        if factor not in allowed:
+            expected = " or ".join(map(str, sorted(allowed)))
+            raise ValueError(f"events.{number}.penalty_multiplier: found {factor!r}, a {kind} costs {expected}")
+    arrived = reason == "destination_reached"
+    if arrived and score.score_route < 100.0:
+        raise ValueError(f"score_route: found {score.score_route}, but termination_reason {reason!r} is a whole route")
+    if (score.status == "Failed") == arrived:
+        raise ValueError(f"status: found {score.status!r} with termination_reason {reason!r}")
+
+
+def _check_release_ending(score: SceneScore) -> None:
+    """What holds for the release's records too, whose events are less known."""
+    reason = score.termination_reason
+    if reason in _ARRIVALS:
+        ends = [event.get("type") for event in score.events if event.get("type") in PENALTIES]
+        if ends:
+            raise ValueError(f"events: found {ends[0]}, which ends a run, with termination_reason {reason!r}")
+        if score.score_route < 100.0 and reason == "destination_reached":
+            raise ValueError(
+                f"score_route: found {score.score_route}, but termination_reason {reason!r} is a whole route"
+            )
+        return
+    most = PENALTIES.get(_ENDING_EVENTS.get(reason, ""), 1.0)
+    if score.score_safety > most + 1e-6:
+        raise ValueError(
+            f"score_safety: found {score.score_safety}, but termination_reason {reason!r} leaves at most {most}"
+        )
+    if reason in _ENDING_EVENTS and not score.events:
+        raise ValueError(f"events: found none, but termination_reason is {reason!r}")
+
+
+def _check_distance(score: SceneScore, short: float) -> None:
+    """The route's share is that of the recorded distances, where there are any.
+
+    A whole one may lack `short` metres, and all of them where the release says that the goal was reached.
+    """
+    length, done = score.meta.get("route_length_m"), score.meta.get("completed_distance_m")
+    if not isinstance(length, int | float) or not isinstance(done, int | float):
+        return
+    if not length > 0 or not done >= 0:
+        raise ValueError(f"meta: found route_length_m {length} and completed_distance_m {done}")
+    whole = score.score_route >= 100.0
+    if whole and short and score.termination_reason in _ARRIVALS:
+        return
+    rounding = 0.0011  # both are rounded to millimetres
+    expected = min(100.0, 100.0 * done / length)
+    if (whole and done >= length - short - rounding) or abs(score.score_route - expected) <= 100 * rounding / length:
+        return
+    raise ValueError(
+        f"score_route: found {score.score_route}, but meta.completed_distance_m {done} of route_length_m {length} "
+        f"is {expected:.6f}"
+    )
 
 
 @dataclass(frozen=True)

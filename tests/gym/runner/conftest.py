@@ -15,15 +15,21 @@ EVALUATOR = {"version": "0.1.0", "hash": "0123456789abcdef", "sumo": "1.28.0"}
 
 @pytest.fixture
 def record() -> Callable[..., dict[str, Any]]:
-    """Maker of consistent `scene_score.json` contents of this project's evaluator."""
+    """Maker of consistent `scene_score.json` contents of this project's evaluator.
+
+    A part of the route ran out of time where no reason is given; timeouts cost 0.3 of the safety given.
+    """
 
     def make(
         route: float = 100.0,
         safety: float = 1.0,
         efficiency: float = 1.0,
-        reason: str = "destination_reached",
+        reason: str = "",
         **extra: Any,
     ) -> dict[str, Any]:
+        reason = reason or ("destination_reached" if route == 100.0 else "scenario_timeout")
+        if reason in ("scenario_timeout", "blocked_timeout"):
+            safety *= 0.7
         penalty = round(safety * efficiency, 6)
         event: dict[str, Any] = {"type": reason, "time": 9.0}
         if safety != 1.0:

@@ -6,7 +6,8 @@ import time
 import numpy as np
 import pytest
 
-from drivehierarchy_gym.runner.episode import EpisodeJob, episode_seed, jsonable, run_episode, sweep_partials
+from drivehierarchy_gym.runner.episode import EpisodeJob, jsonable, run_episode, sweep_partials
+from drivehierarchy_gym.runner.manifest import episode_seed
 from drivehierarchy_gym.runner.records import RunPlace, read_score, read_voids
 
 GOOD = 2

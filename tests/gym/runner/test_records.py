@@ -66,6 +66,93 @@ def test_faulty_records_name_file_and_field(tmp_path, record, put, change, words
     assert str(path) in str(caught.value)
 
 
+CRASH = {"route": 50.0, "safety": 0.2, "reason": "collision_vehicle"}
+
+
+def event(kind, factor=None):
+    return {"type": kind, "time": 1.0} | ({} if factor is None else {"penalty_multiplier": factor})
+
+
+def with_route(content, route):
+    """A record whose columns all follow from another share of the route than its distances give."""
+    return content | {"score_route": route, "score_composed": round(route * content["score_penalty"], 6)}
+
+
+@pytest.mark.parametrize("released", [False, True])
+@pytest.mark.parametrize(
+    ("made", "change", "words"),
+    [
+        (
+            CRASH,
+            {"score_route": 100.0},
+            "score_route: found 100.0, but meta.completed_distance_m 50.0 of route_length_m",
+        ),
+        ({"route": 50.0}, {"score_route": 100.0}, "score_route: found 100.0, but meta"),
+        (CRASH, {"score_route": 60.0}, "score_route.* 60.0, .*50.000000"),
+        ({"route": 50.0, "reason": "destination_reached"}, {}, "score_route: found 50.0, but .*'destination_reached'"),
+        (CRASH, {"events": []}, "events: found none|score_safety is 0.2"),
+        (
+            {"reason": "collision_pedestrian", "safety": 1.0},
+            {"events": []},
+            "events: found none|score_safety: found 1.0",
+        ),
+        (
+            {"safety": 0.2},
+            {"events": [event("collision_vehicle", 0.2), event("destination_reached")]},
+            "events: found collision_vehicle.*'destination_reached'",
+        ),
+        (
+            {"safety": 0.2},
+            {"termination_reason": "destination_reached", "events": [event("collision_vehicle", 0.2)]},
+            "events: found collision_vehicle.*'destination_reached'",
+        ),
+        (CRASH | {"safety": 1.0}, {}, "penalty_multiplier: found 1.0|penalty_multiplier|score_safety: found 1.0"),
+    ],
+)
+def test_an_ending_that_contradicts_its_record_is_refused(tmp_path, record, put, made, change, words, released):
+    content = record(**made)
+    if released:
+        content["extra"] = {}
+    content |= change
+    path = put(tmp_path, with_route(content, content["score_route"]))
+    with pytest.raises(ResultError, match=words) as caught:
+        read_score(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("made", "change", "words"),
+    [
+        (CRASH, {"termination_reason": "collision_static"}, "events: found collision_vehicle .*'collision_static'"),
+        (CRASH, {"termination_reason": "unknown"}, "termination_reason: found 'unknown', expected one of destination"),
+        (CRASH, {"status": "Completed"}, "status: found 'Completed' with termination_reason 'collision_vehicle'"),
+        ({}, {"status": "Failed"}, "status: found 'Failed' with termination_reason 'destination_reached'"),
+        (CRASH, {"events": [event("collision_vehicle", 0.2)] * 2, "score_safety": 0.04}, "score_|events: found"),
+        (
+            CRASH | {"safety": 1.0},
+            {"events": [event("collision_vehicle", 0.2), event("red_light", 5.0)]},
+            "events.1.penalty_multiplier: found 5.0, a red_light costs 0.7 or 1.0",
+        ),
+    ],
+)
+def test_our_own_endings_are_exact(tmp_path, record, put, made, change, words):
+    with pytest.raises(ResultError, match=words):
+        read_score(put(tmp_path, {**record(**made), **change}))
+
+
+@pytest.mark.parametrize("factor", [None, 1.0, 0.7])
+def test_red_lights_and_a_crash_at_the_goal_are_no_contradiction(tmp_path, record, put, factor):
+    content = record(safety=0.2 * (factor or 1.0), reason="collision_vehicle")
+    content["events"] = [event("red_light", factor), event("collision_vehicle", 0.2)]
+    assert read_score(put(tmp_path, content)).score_route == 100.0
+
+
+def test_the_releases_crash_within_the_goal_radius_has_arrived(tmp_path, record, put):
+    content = with_route(record(route=93.0, safety=0.2, reason="collision_vehicle"), 100.0) | {"extra": {}}
+    content["meta"]["destination_radius"] = 8.0
+    assert read_score(put(tmp_path, content)).score_route == 100.0
+
+
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "null", '{"scene_id": "s"}', "NaN", '{"score_route": NaN}', "[" * 100_000]
 )
@@ -84,7 +171,7 @@ def test_no_prefix_of_a_record_scores(tmp_path_factory, cut):
 
 
 def test_the_releases_records_are_read_with_its_rounding(tmp_path, record, put):
-    content = record(route=50.0, safety=0.333333, efficiency=0.777777)
+    content = record(route=50.0, safety=0.333333, efficiency=0.777777, reason="unknown")
     del content["extra"]
     content["score_penalty"] = 0.259259  # each column rounded for itself
     content["score_composed"] = 12.962955

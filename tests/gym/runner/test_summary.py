@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from drivehierarchy_gym.runner.collection import CollectionError, collect
-from drivehierarchy_gym.runner.manifest import open_manifest
+from drivehierarchy_gym.runner.manifest import episode_seed, open_manifest
 from drivehierarchy_gym.runner.records import RunPlace, publish_void, write_void
 from drivehierarchy_gym.runner.summary import CSV_COLUMNS, summarise, summary_csv, write_summary_csv
 from drivehierarchy_gym.runner.tables import print_summary
@@ -21,10 +21,10 @@ def tree(tmp_path, record, put):
     """Two models; `m` has two families, one with repeats, a void and a missing scenario."""
     root = tmp_path / "out"
     put(root / "m/01_a/s1", record(route=100.0))
-    put(root / "m/01_a/s2", record(route=50.0, reason="scenario_timeout", safety=0.7))
+    put(root / "m/01_a/s2", record(route=50.0))
     put(root / "m/02_b/s3/repeat_0", record(route=100.0, efficiency=0.5, agent_faults={"timeout": 2}, decisions=10))
     put(root / "m/02_b/s3/repeat_1", record(route=100.0, safety=0.0, reason="collision_pedestrian"))
-    put(root / "n/01_a/s1", record(route=80.0, reason="blocked_timeout", safety=0.7))
+    put(root / "n/01_a/s1", record(route=80.0, reason="blocked_timeout"))
     open_manifest(root / "m", "m", {}, {"01_a": ["s1", "s2"], "02_b": ["s3", "s4"]}, 1, [])
     partial = root / "m/.partial/1"
     partial.mkdir(parents=True)
@@ -86,7 +86,7 @@ def test_the_tables_cut_neither_a_name_nor_a_number(tmp_path, record, put, width
     column = [line.split()[0] for line in shown[: shown.index(" all ")].splitlines() if line.strip()]
     assert family in "".join(column)
     assert all(len(part) >= 14 for part in re.findall(r"^ +(01_\S+)", shown, re.MULTILINE))
-    assert "75.00" in shown
+    assert "67.50" in shown
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_folder_of_one_model_and_one_of_several(tree):
 def test_duplicates_count_once_with_a_note(tree, tmp_path, record, put):
     other = tmp_path / "again"
     put(other / "m/01_a/s1", record(route=100.0))
-    put(other / "m/01_a/s2", record(route=90.0, reason="scenario_timeout", safety=0.7))
+    put(other / "m/01_a/s2", record(route=90.0))
     collection = collect([tree, other])
     assert len(collection.of("m")) == 4
     same, another = (note for note in collection.notes if "is the same run" in note)
@@ -173,13 +173,13 @@ def test_intervals_are_seeded_and_cover_the_mean(tmp_path, record, put):
     assert first.interval != other.interval
     low, high = first.interval
     assert low < first.composed < high
-    # the mean of 40 scenario means of two uniform draws has a standard error of about 100 / sqrt(12 * 2 * 40)
-    assert high - low == pytest.approx(2 * 1.96 * 100 / math.sqrt(12 * 80), rel=0.35)
+    # the mean of 40 scenario means of two uniform draws (x 0.7) has a standard error of 70 / sqrt(12 * 2 * 40)
+    assert high - low == pytest.approx(2 * 1.96 * 70 / math.sqrt(12 * 80), rel=0.35)
 
 
 def test_interval_of_equal_scores_is_a_point(tmp_path, record, put):
     for n in range(3):
-        put(tmp_path / f"m/g/s{n}", record(route=42.0))
+        put(tmp_path / f"m/g/s{n}", record(route=60.0))
     assert summarise(collect([tmp_path]), "m").total.interval == pytest.approx((42.0, 42.0))
 
 
@@ -217,6 +217,24 @@ def test_a_result_of_another_evaluator_than_the_manifests_is_refused(tmp_path, p
         with pytest.raises(CollectionError, match="of its model says") as caught:
             collect([tmp_path])
         assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "extra", "words"),
+    [
+        ({"seed": 3}, {"seed": 4}, "extra.seed: found 4, manifest.json with its seed 3 gives 2007127683"),
+        ({"seed": 3}, {"seed": episode_seed(4, "a", 0)}, "extra.seed: found"),
+        ({}, {"repeat": 1}, "extra.repeat: found 1, its folder gives 0"),
+    ],
+)
+def test_a_run_of_another_seed_or_repeat_is_refused(tmp_path, put, record, settings, extra, words):
+    open_manifest(tmp_path / "m", "m", settings, {"g": ["a"]}, 1, [])
+    put(tmp_path / "m/g/a", record(seed=episode_seed(3, "a", 0), repeat=0))
+    assert len(collect([tmp_path]).results) == 1
+    path = put(tmp_path / "m/g/a", record(**extra))
+    with pytest.raises(CollectionError, match=words) as caught:
+        collect([tmp_path])
+    assert str(path) in str(caught.value)
 
 
 def test_a_malformed_void_record_does_not_stop_a_summary(tree):
