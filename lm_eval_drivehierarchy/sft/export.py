@@ -40,6 +40,8 @@ FORMAT = 1
 """Version of the layout; a reader refuses others."""
 IMAGES_FOLDER, ITEMS_FILE, MANIFEST = "images", "items.jsonl", "manifest.json"
 FILES = {"train": TRAIN_FILE, "validation": VALIDATION_FILE}
+LOOSE = frozenset({".jsonl", ".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".parquet"})
+"""Suffixes of samples and pictures."""
 VALIDATION_SHARE = 0.05
 """Share of the training scenes held out; the paper's share of the training samples."""
 
@@ -111,7 +113,8 @@ def export(
 
 
 def check_export(folder: Path, editions: Sequence[Edition], progress: Progress) -> list[str]:
-    """What is wrong with an export, one line each: changed files, shared scenes, anything shared with a test split.
+    """What is wrong with an export, one line each: changed and added files, shared scenes, anything shared with a test
+    split.
 
     Reads every byte again and trusts the manifest for nothing but its checksums and the names of what was exported.
     `editions` are those whose test splits count. All that the export was kept apart from must be among them, with the
@@ -137,6 +140,8 @@ def check_export(folder: Path, editions: Sequence[Edition], progress: Progress) 
     paths = sorted({path for rows in shown.values() for images in rows for path in images})
     damaged = [path for path in paths if not _is_intact(folder / path)]
     problems += [f"{path}: missing, or not the image it was recorded as" for path in damaged]
+    listed = [*paths, *(path for record in records for path in record["images"])]
+    problems += [f"{path}: is not of this export; take it away" for path in _unlisted(folder, manifest, listed)]
     if damaged:
         return problems
     scenes = {split: {_scene(record) for record in records if record["split"] == split} for split in FILES}
@@ -352,6 +357,17 @@ def _images_of(file: Path) -> list[list[str]]:
 
 def _scene(record: Mapping[str, Any]) -> SceneKey:
     return record["source"], record["scene_id"]
+
+
+def _unlisted(folder: Path, manifest: Mapping[str, Any], images: Sequence[str]) -> list[str]:
+    """Pictures and samples that the export does not name, which a training run could pick up unchecked.
+
+    All below the folder of images counts; beside it only such files do, since training writes its output there.
+    """
+    inside = [path for path in (folder / IMAGES_FOLDER).rglob("*") if path.is_symlink() or not path.is_dir()]
+    beside = [path for path in folder.iterdir() if path.is_file() and path.suffix.lower() in LOOSE]
+    found = {path.relative_to(folder).as_posix() for path in (*inside, *beside)}
+    return sorted(found - {*images, *manifest["files"]})
 
 
 def _file_reader(path: Path) -> Any:

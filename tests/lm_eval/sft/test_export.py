@@ -291,6 +291,11 @@ def _rewrite(out: Path, name: str, rows: list[dict[str, Any]]) -> None:
     (out / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
 
 
+def _add(path: Path) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"anything")
+
+
 def _change_an_image(out: Path) -> None:
     path = min((out / "images").iterdir())
     path.write_bytes(path.read_bytes() + b"x")
@@ -304,6 +309,11 @@ def _change_an_image(out: Path) -> None:
         (_change_an_image, "not the image it was recorded as"),
         (_swap_images, "train.jsonl: shows other images than items.jsonl says"),
         (_move_to_validation, "is trained and validated on"),
+        (lambda out: _add(out / "images" / "extra.jpg"), "images/extra.jpg: is not of this export"),
+        (lambda out: _add(out / "images" / "more" / "notes.txt"), "images/more/notes.txt: is not of this export"),
+        (lambda out: (out / "images" / "link.jpg").symlink_to("."), "images/link.jpg: is not of this export"),
+        (lambda out: _add(out / "more.jsonl"), "more.jsonl: is not of this export"),
+        (lambda out: _add(out / "photo.PNG"), "photo.PNG: is not of this export"),
     ],
 )
 def test_damage_is_found(damage: Any, problem: str, tmp_path: Path) -> None:
@@ -311,6 +321,15 @@ def test_damage_is_found(damage: Any, problem: str, tmp_path: Path) -> None:
     run(edition, tmp_path / "out", ["r1_3", "r2_1"])
     damage(tmp_path / "out")
     assert [problem in line for line in check_export(tmp_path / "out", [edition], silent)] == [True]
+
+
+def test_what_training_writes_is_no_damage(tmp_path: Path) -> None:
+    edition = noise_edition(tmp_path / "edition")
+    out = tmp_path / "out"
+    run(edition, out, ["r1_3"])
+    _add(out / "output" / "logging.jsonl")
+    _add(out / "train.log")
+    assert check_export(out, [edition], silent) == []
 
 
 def test_nothing_is_proved_without_the_recorded_edition(train_edition: Edition, tmp_path: Path) -> None:
