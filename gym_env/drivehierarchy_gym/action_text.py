@@ -6,6 +6,7 @@ number after each label, and nothing between label and colon but blanks. `flexib
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -116,6 +117,10 @@ _NOT_ALONE = re.compile(
     |[ \t]*[,(]?[ \t]*(?:or|maybe|perhaps|possibly|probably|approximately|approx|roughly|ish)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_INSTEAD = re.compile(r"""\b(?:or|alternatively)\b[\s:,{`"'*]*$""", re.IGNORECASE)
+_STATED_UNIT = re.compile(
+    r"""(?:^|(?<=[\s,{]))["']?(?:(?:target[ _-]?)?speed[ _-]?)?units?["']?\s*[:=]\s*["']?([^"',;}\n]+)""", re.IGNORECASE
+)
 _LINE_ENDS = re.compile(r"""["'`*_$)\]},;.| \t]*(?:\n|$)""")
 _AFTER_WORDS = re.compile(r"""\s*(?:$|[\n,;.!)\]}"'`*_|(]|(?:and|with|because|since|so|for|while|then|as)\b)""", re.I)
 _CLAIMS_A_NUMBER = re.compile(r"[0-9]|\b(?:nan|inf|infinity|none|null|n/a|unknown|undefined)\b", re.IGNORECASE)
@@ -126,7 +131,9 @@ def parse_action(text: str, rule: ParseRule = "official") -> ParsedAction:
 
     `official`: each label's first occurrence with a number counts; `target_speed_mps` goes before `target_speed`.
     `flexible`: reasoning is dropped; JSON, markup, tags, units and typographic signs are understood; the last
-    declaration of each number counts. A range, a hedge, a placeholder, NaN, or a missing half is unparseable.
+    declaration of each number counts. A range, a hedge, a placeholder, NaN, a number too large to hold, a second
+    decision offered with "or", or a missing half is unparseable. A unit under a key of its own ("unit": "km/h") is
+    converted; one that is not known, or contradicts the one at the number, is unparseable.
     """
     requested = _REQUESTED.fullmatch(text.strip())
     if requested:
@@ -166,12 +173,17 @@ def _parse_flexible(text: str) -> ParsedAction:
     labels = list(_LABELS.finditer(answer))
     steer: float | None = None
     speed: float | None = None
+    seen: set[bool] = set()
     for i, label in enumerate(labels):
         end = labels[i + 1].start() if i + 1 < len(labels) else len(answer)
         declared = _declared(answer, label, end)
         if declared is False:
             continue
-        if label["steer"]:
+        is_steer = label["steer"] is not None
+        if is_steer in seen and _INSTEAD.search(answer[max(0, label.start() - 40) : label.start()]):
+            declared = None
+        seen.add(is_steer)
+        if is_steer:
             steer = declared
         else:
             speed = declared
@@ -214,10 +226,29 @@ def _value(answer: str, number: re.Match[str], label: re.Match[str]) -> tuple[fl
     if _THOUSANDS.fullmatch(number["digits"]) or _NOT_ALONE.match(answer, after):
         return None, after
     value = float(number["sign"] + number["digits"].replace(",", ".") + (number["exponent"] or ""))
+    if not math.isfinite(value):
+        return None, after
     if not label["steer"]:
         name = unit["unit"] if unit else label["unit"]
-        value *= _METRES_PER_SECOND[name.lower()] if name else 1.0
+        factors = {_METRES_PER_SECOND.get(stated) for stated in _units(answer, label, after, name)}
+        if None in factors or len(factors) > 1:
+            return None, after
+        value *= next(iter(factors)) or 1.0 if factors else 1.0
     return value, after
+
+
+def _units(answer: str, label: re.Match[str], after: int, at_number: str | None) -> list[str]:
+    """Units of a speed in lower case: the one next to its number or in its label, and those under a key beside it.
+
+    Beside it is the JSON object around it.
+    """
+    names = [at_number] if at_number else []
+    opened = answer.rfind("{", max(0, label.start() - 400), label.start())
+    enclosed = opened >= 0 and "}" not in answer[opened : label.start()]
+    closed = answer.find("}", after) if enclosed else -1
+    if enclosed and closed >= 0:
+        names += _STATED_UNIT.findall(answer[opened:closed])
+    return [name.strip().lower().rstrip(".") for name in names]
 
 
 # --- direction and speed keys ----------------------------------------------------------------------------------------

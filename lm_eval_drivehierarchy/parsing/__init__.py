@@ -2,10 +2,11 @@
 
 `official` is the released evaluator, rule by rule (module `official`): what the paper's Table 1 was computed with.
 `flexible` is what a fair reader would take: reasoning and markup removed, the final declaration over earlier mentions,
-units and number formats understood. It never guesses and never sees the true answer: a hedge, a range, two answers, an
-echoed template or an option that does not exist is unparseable. So is a number with a tolerance ("12 ± 2 m", "12 m,
-plus or minus 2 m"): it says a range, where one number was asked for; "about 12 m" says 12. A space before exactly three
-digits groups thousands ("1 024"). Boxes are taken in the order asked for unless the reply announces another one.
+units and number formats understood. It never guesses and never sees the true answer: a hedge (module `hedges`), a
+range, two answers, an echoed template or an option that does not exist is unparseable. So is a negative count or
+distance, a count that is not whole, and a number with a tolerance ("12 ± 2 m", "12 m, plus or minus 2 m"): it says a
+range, where one number was asked for; "about 12 m" says 12. A space before exactly three digits groups thousands
+("1 024"). Boxes are taken in the order asked for unless the reply announces another one.
 
 Prose is read in English. Of other languages only yes, no, units and the announcement of an answer in Chinese are known;
 numerals in characters and a letter behind a Chinese verb ("选B") are unparseable, as is an option named with neither a
@@ -20,12 +21,13 @@ from typing import Any
 from drivehierarchy_gym.action_text import parse_action
 from drivehierarchy_gym.reasoning import final_reply
 
-from ..official import official_value, round_half_up
+from ..official import official_value
 from . import json_values
 from .box import read_box
 from .choice import CHOICE_KEYS, Options, read_choice
 from .declarations import ANSWER
 from .free_text import read_text
+from .hedges import without_hedges
 from .numeric import read_json_numeric, read_numeric
 from .order import read_order
 from .parsed import (
@@ -120,20 +122,40 @@ def _read(text: str, kind: AnswerKind, options: Sequence[str] | None, image_size
         if declared is None or ANSWER.search(reply, declared[1]):
             break
         reply = declared[0]
-    plain = plain_text(reply)
+    plain = _answer_text(plain_text(reply), kind)
+    value = _read_plain(plain, kind, options, image_size)
+    if value is None:
+        return None
+    stated = without_hedges(plain, [*Options.of(options).words.values()] if kind == "choice" else ())
+    return value if stated == plain or _read_plain(stated, kind, options, image_size) == value else None
+
+
+def _answer_text(plain: str, kind: AnswerKind) -> str:
+    """What the answer is read from: the value of a JSON reply, else all of it; boxes and orders read JSON later."""
+    if kind == "count":
+        return _answer_in_json(plain, lambda value: read_json_numeric(value, "count"))
+    if kind == "metres":
+        return _answer_in_json(plain, lambda value: read_json_numeric(value, "metres"))
+    if kind in ("yes_no", "choice"):
+        keys = YES_NO_KEYS if kind == "yes_no" else CHOICE_KEYS
+        return _answer_in_json(plain, lambda value: _json_text(value, keys))
+    return plain
+
+
+def _read_plain(plain: str, kind: AnswerKind, options: Sequence[str] | None, image_size: tuple[int, int] | None) -> Any:
     if kind == "box":
         return read_box(plain, image_size)
     if kind == "order":
         return read_order(plain, options)
     if kind == "count":
-        number = read_numeric(_answer_in_json(plain, lambda value: read_json_numeric(value, "count")), "count")
-        return None if number is None else max(0, round_half_up(number))
+        number = read_numeric(plain, "count")
+        return None if number is None or number < 0 or number != int(number) else int(number)
     if kind == "metres":
-        number = read_numeric(_answer_in_json(plain, lambda value: read_json_numeric(value, "metres")), "metres")
-        return None if number is None else max(0.0, number)
+        number = read_numeric(plain, "metres")
+        return None if number is None or number < 0 else abs(number)
     if kind == "yes_no":
-        return read_yes_no(_answer_in_json(plain, lambda value: _json_text(value, YES_NO_KEYS)))
-    return read_choice(_answer_in_json(plain, lambda value: _json_text(value, CHOICE_KEYS)), Options.of(options))
+        return read_yes_no(plain)
+    return read_choice(plain, Options.of(options))
 
 
 def _answer_in_json(plain: str, answer: Callable[[Any], str | None]) -> str:

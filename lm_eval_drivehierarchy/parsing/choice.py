@@ -102,7 +102,7 @@ _ANSWER = re.compile(
     r"|\banswer(?= ?[(\[\"']?[A-Z](?![\w']))|答案(?: ?(?:是|为|:))?)",
     re.IGNORECASE,
 )
-_LETTER = re.compile(r"(?<![\w'])(?:[A-Za-z])(?![\w'])")
+_LETTER = re.compile(r"(?<!\w)(?<!\w')[A-Za-z](?!\w|'\w)")
 _NOUN = r"(?:option|choice|answer|letter)"
 _ASSERTED = re.compile(
     rf"(?<![Aa]lthough )(?<![Ww]hile )(?<![Tt]hough )(?:\b{_NOUN} |"
@@ -136,7 +136,8 @@ _WORDS_BEFORE = re.compile(
     rf"definitely|clearly|"
     r"probably|likely|say|but|rather|and|or|nor|not|isn't|than|to|either|both|neither|between|actually|mean|"
     r"sorry|wait|"
-    r"guess|no|only|leaving|leaves|except|out|eliminate|exclude|dismiss|certainly|surely|obviously)) ?$",
+    r"guess|think|believe|suppose|no|only|"
+    r"leaving|leaves|except|out|eliminate|exclude|dismiss|certainly|surely|obviously)) ?$",
     re.I,
 )
 _NOUN_BEFORE = re.compile(rf"\b{_NOUN}s? ?[:=]? ?[\"'(\[]?$", re.I)
@@ -146,10 +147,12 @@ _VERB_FOLLOWS = re.compile(
     r"(?:best |clearly |only )?(?:fits|matches|describes|applies|makes sense|remains)|fits)\b"
 )
 _ENDS = re.compile(r" ?(?:$|[\n,;:!?()\]\"'—–/&|]|\.(?![A-Za-z]\b)|-(?!\w))")
-_TITLED = re.compile(rf"^(?:[<{{](?=[A-Za-z][>}}]))?[\"'(\[]*(?:{_NOUN} [\"'(\[]*)?([A-Za-z])(?![\w'])", re.I)
+_TITLED = re.compile(rf"^(?:[<{{](?=[A-Za-z][>}}]))?[\"'(\[]*(?:{_NOUN} [\"'(\[]*)?([A-Za-z])(?!\w|'\w)", re.I)
+_OPINION = r"I (?:think|believe|guess|suppose)\b"
 _JOINED = re.compile(
-    r"[\"')\].:?]{0,2} ?(?:,|/|&|\+|\||\bor\b|\band\b) ?(?:maybe |perhaps |possibly |also |even )?"
-    r"(?:[Oo]ption |[Cc]hoice )?[\"'(\[]?([A-Z])(?![\w'])"
+    rf"[\"')\].:?]{{0,2}}(?:, {_OPINION},?)? ?(?:,|/|&|\+|\||\bor\b|\band\b) ?"
+    r"(?:maybe |perhaps |possibly |also |even )?(?:[Oo]ption |[Cc]hoice )?[\"'(\[]?"
+    rf"(?!{_OPINION})([A-Z])(?![\w'])"
 )
 _JOINED_WITH_WORDS = re.compile(r"(?:/|\||&|\bor\b|\band\b) ?(?:[Oo]ption )?[\"'(\[]{0,2}([A-Z])[)\].:](?![A-Za-z]\b)")
 _NOT = re.compile(r"\b(?:not|neither|rather|instead|unlike)\b|n't\b", re.I)

@@ -38,13 +38,13 @@ ANSWER_LINE: Final = re.compile(r"^(?:a|ans) ?:", re.IGNORECASE | re.MULTILINE)
 """The A of "Q: … A: …"; to a choice it is an option."""
 
 CORRECTION: Final = re.compile(
-    r"\b(?:actually|correction|wait|on second thought|re-?count(?:ing)?|re-?check(?:ing)?|scratch that|i mean|"
+    r"(?:\b(?:actually|correction|wait|on second thought|re-?count(?:ing)?|re-?check(?:ing)?|scratch that|i mean|"
     r"or rather|sorry|i was wrong|changed my mind|take (?:it|that) back|on reflection)\b|"
     r"\b(?:thought|initially|at first|first glance|seem(?:s|ed)?|appear(?:s|ed)?|"
-    r"looks? like)\b[^.!?\n]{0,80}?\bbut\b",
+    r"looks? like)\b[^.!?\n]{0,80}?\bbut\b)(?:[.!]+(?=\s))?",
     re.IGNORECASE,
 )
-"""Words that take back what was said before."""
+"""Words that take back what was said before; an end mark behind them belongs to them: "No, wait. Yes."."""
 
 RETRACTION: Final = re.compile(
     rf"(?:{CORRECTION.pattern})|"

@@ -60,6 +60,11 @@ _NUMBERED_BEFORE = re.compile(
 )
 _REASON = re.compile(r"\b(?:because|since|where|based on|due to|given)\b", re.I)
 """Words after which an order is explained."""
+_ARTICLE = re.compile(
+    r"(?:^|(?<=[.!\n:] )|(?<=\n))(?:A|An) (?!then |and |before |comes |is |goes |first |followed )"
+    r"(?![a-z ]*\b(?:not|never)\b)[a-z]+(?: [a-z]+){0,8}? (?:in|at|from|through) (?=(?:the )?(?:image |frame )?[A-Z]\b)"
+)
+"""What begins with an article, which is no label: "A car is seen in B"."""
 _IN_A_FIGURE = re.compile(r"\b[A-Za-z]_\{?([A-Z])\b\}?")
 """A label as an index, as in a figure: F_A."""
 _BACKWARDS: Final = re.compile(r"←|<-|\bafter\b(?! that)")
@@ -86,7 +91,8 @@ def read_order(text: str, labels: Sequence[str] | None) -> list[str] | None:
 
     Without `labels` two or more different single letters make an order.
     """
-    text = _IN_A_FIGURE.sub(r"\1", _DENIED.sub(" ", _ECHO.sub(" ", without_questions(text)))).strip(" \n")
+    text = _IN_A_FIGURE.sub(r"\1", _DENIED.sub(" ", _ECHO.sub(" ", without_questions(text))))
+    text = _ARTICLE.sub("", text).strip(" \n")
     known = list(labels) if labels else None
     if not text:
         return None

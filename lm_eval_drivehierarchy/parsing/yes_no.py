@@ -30,6 +30,13 @@ _NO = r"(?:no|nope|nah|negative)"
 _OR = r"[\"']? ?(?:/|or|and|\||&) ?[\"']?"
 _BOTH = re.compile(rf"\b{_YES}{_OR}{_NO}\b|\b{_NO}{_OR}{_YES}\b", re.IGNORECASE)
 _NOT_SAID = re.compile(rf"\bnot ?[:,]? ?(?:a )?[\"']?(?:{_YES}|no)\b", re.IGNORECASE)
+_UNSUPPORTED = re.compile(
+    rf"\b(?:nothing|no (?:evidence|sign|indication|reason|basis)|(?:does|do|did) not|(?:does|do|did)n't)\b"
+    rf"[^.,;:!?\n]{{0,60}}\b(?:suggest|indicat|support|impl|point|say)\w*\b[^.,;:!?\n]{{0,20}}?"
+    rf"\b(?:{_YES}|no)\b",
+    re.IGNORECASE,
+)
+"""A word that is said to have nothing for it: "nothing suggests yes"."""
 _CONDITION = re.compile(rf"\b(?:{_YES}|{_NO}),? (?:if|unless|depending)\b", re.IGNORECASE)
 _YES_TO_NONE = re.compile(
     rf"\b{_YES},? (?:there (?:is|are) )?no (?!other|doubt|question|problem|more|need|matter)[a-z]", re.IGNORECASE
@@ -44,7 +51,7 @@ _NUMBERING = re.compile(r"\bno\. ?\d+(?! ?[a-z])", re.IGNORECASE)
 # "No" says no where a mark or the end follows, or a new clause begins; before a noun it only denies the noun.
 _SAID = re.compile(
     rf"(?<![\w-])(?<!\w')(?:(?P<yes>{_YES})(?!\w|'\w)|(?P<no>{_NO})(?= ?(?:[,.;:!?()\[\]}}\"'\n—–]|$|-(?!\w)))|"
-    r"(?P<no_clause>no)(?= (?:there|i|it|we|the image|they)\b))",
+    r"(?P<no_clause>no)(?= (?:there|i|it|we|the image|they)\b|(?<=\ba no) from me\b))",
     re.IGNORECASE,
 )
 _LEADING_NO = re.compile(
@@ -55,6 +62,7 @@ _LEADING_NO = re.compile(
 _WHOLE: Final = {
     "y": "yes", "n": "no", "true": "yes", "false": "no", "correct": "yes", "incorrect": "no", "none": "no",
     "i think so": "yes", "i don't think so": "no", "i do not think so": "no",
+    "i believe so": "yes", "i guess so": "yes", "i suppose so": "yes",
     "是": "yes", "是的": "yes", "有": "yes", "不是": "no", "没有": "no", "否": "no", "无": "no",
     "not visible": "no", "not present": "no", "visible": "yes", "present": "yes", "absent": "no",
 }  # fmt: skip
@@ -62,6 +70,7 @@ _THERE_IS = re.compile(r"\bthere's\b", re.I)
 _TRUTH_VALUE = re.compile(r"[:=] ?(true|false)\b", re.I)
 _IDIOM = re.compile(
     r"\bno (?:doubt|matter|longer|problem|question)\b|\bnot only\b|"
+    r"\bif i (?:had|have|were|am forced) to (?:choose|guess|pick|say|answer|decide)\b|"
     r"\byes[ -]?(?:/|or)[ -]?no (?:question|answer|format)\b|\byes ?/ ?no ?[:?]",
     re.I,
 )
@@ -141,6 +150,8 @@ def _alone(text: str, line: Span) -> str | None:
 def _judged(text: str, *, strict: bool = False) -> str | None:
     """Verdict on a passage: yes, no, a hedge, or None when it does not say. `strict` takes only the words."""
     text = _NOT_BUT.sub(" ", _IDIOM.sub(" ", text))
+    if _UNSUPPORTED.search(text):
+        return _HEDGE
     if _BOTH.search(text) or _NOT_SAID.search(text) or _CONDITION.search(text) or _YES_TO_NONE.search(text):
         return _HEDGE
     said = {"yes" if match["yes"] else "no" for match in _SAID.finditer(text)}

@@ -66,16 +66,8 @@ RECOVERED = [
     ("5\u00a0vehicles", 5),
     ("５辆", 5),
     ("5 vehicles。", 5),
-    # signs: a count below zero is clipped (Appendix D), the sign is never lost
-    ("-3", 0),
-    ("\u22123", 0),
-    ("－3", 0),
-    ("The answer is −3.", 0),
     # number formats
     ("5.0", 5),
-    ("5.4", 5),
-    ("5.5", 6),
-    ("2.5", 3),
     ("1,234", 1234),
     ("1,234,567 vehicles", 1234567),
     ("1'234", 1234),
@@ -273,6 +265,18 @@ RECOVERED = [
 ]
 
 UNPARSEABLE = [
+    # no number of things
+    "-3",
+    "\u22123",
+    "－3",
+    "The answer is −3.",
+    "5.4",
+    "5.5",
+    "2.5",
+    "Answer: -1",
+    '{"count": -1}',
+    '{"count": 3.5}',
+    "3.5 cars",
     "1 car, 1 truck, 1 bus",
     "2 cars and 2 trucks",
     "2 in the front and 2 in the back",

@@ -71,6 +71,10 @@ def test_official_text_is_only_stripped() -> None:
     assert parse_answer(" \n", "text", rule="official") == Parsed(None, "unparseable")
 
 
+UNREAD = Parsed(None, "unparseable")
+TEN = Parsed({"steer": 0.1, "target_speed_mps": 10.0}, "recovered")
+
+
 @pytest.mark.parametrize(
     ("reply", "rule", "expected"),
     [
@@ -86,6 +90,18 @@ def test_official_text_is_only_stripped() -> None:
         ("steer: 0.1", "flexible", Parsed(None, "unparseable")),
         (ACTION_FORMAT, "flexible", Parsed(None, "unparseable")),
         ("<think>steer: 0.1\ntarget_speed_mps: 5", "flexible", Parsed(None, "unparseable")),
+        ('{"steer": 0.1, "target_speed": 5} or {"steer": -0.1, "target_speed": 5}', "flexible", UNREAD),
+        ("steer: 0.1\ntarget_speed: 5\nor\nsteer: -0.1\ntarget_speed: 5", "flexible", UNREAD),
+        ('{"steer": 0.1, "target_speed": 1e400}', "flexible", UNREAD),
+        ('{"steer": 0.1, "target_speed": inf}', "flexible", UNREAD),
+        ('{"steer": -1e400, "target_speed": 5}', "flexible", UNREAD),
+        ('{"steer": 0.1, "target_speed": 36, "unit": "km/h"}', "flexible", TEN),
+        ('{"unit": "km/h", "steer": 0.1, "target_speed": 36}', "flexible", TEN),
+        ('{"steer": 0.1, "target_speed": 10, "unit": "m/s"}', "flexible", TEN),
+        ('{"steer": 0.1, "target_speed_mps": 10, "speed_unit": "m/s"}', "flexible", TEN),
+        ('{"steer": 0.1, "target_speed": "36 km/h", "unit": "km/h"}', "flexible", TEN),
+        ('{"steer": 0.1, "target_speed": 10, "unit": "knots"}', "flexible", UNREAD),
+        ('{"steer": 0.1, "target_speed_mps": 10, "unit": "km/h"}', "flexible", UNREAD),
     ],
 )  # fmt: skip
 def test_actions(reply: str, rule: str, expected: Parsed) -> None:

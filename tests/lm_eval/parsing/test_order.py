@@ -12,6 +12,10 @@ CAB = ["C", "A", "B"]
 OK = ['["C", "A", "B"]', '["C","A","B"]', ' ["C", "A", "B"]\n']
 
 RECOVERED = [
+    # an article is no label
+    "A car is seen in C, then A, then B.",
+    "A pedestrian in C, then A, then B",
+    "A bus appears from image C, then image A, then image B",
     "['C', 'A', 'B']",
     "[C, A, B]",
     "[C A B]",
@@ -150,6 +154,7 @@ RECOVERED = [
 ]
 
 UNPARSEABLE = [
+    "A bus is not seen in C, then A, then B",
     "",
     "[]",
     "A",

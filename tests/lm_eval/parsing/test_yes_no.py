@@ -9,6 +9,10 @@ from lm_eval_drivehierarchy.parsing import Parsed, parse_answer
 OK = [("yes", "yes"), ("no", "no"), ("Yes", "yes"), ("No", "no"), ("YES", "yes"), (" no\n", "no")]
 
 YES = [
+    "No, wait. Yes.",
+    "No. Sorry! Yes.",
+    "If I had to guess, yes.",
+    "It's a yes from me.",
     "yes.",
     "Yes!",
     "**Yes**",
@@ -99,6 +103,11 @@ YES = [
 ]
 
 NO = [
+    "Yes, wait, no.",
+    "Yes, wait. No.",
+    "It's a no from me",
+    "If I had to choose: no.",
+    "The image does not show any cone, so the answer is no",
     "no.",
     "No!",
     "**No**",
@@ -158,6 +167,9 @@ NO = [
 
 UNPARSEABLE = [
     "",
+    "There is nothing that suggests yes.",
+    "Nothing in the image indicates yes.",
+    "There is no evidence to support a yes.",
     "...",
     "yes and no",
     "Yes and no.",
