@@ -14,18 +14,27 @@ POOL_WEIGHTS: Final = (
     "correlations were clipped to zero, and the budgets {budgets} were set by hand. S_open keeps its frozen weights, "
     "whatever this pool gives. Models with close totals can have opposite profiles, so read the tasks first."
 )
+SMALL_POOL: Final = (
+    "{models} are too few to calibrate with: among so few, a rank correlation is far from zero by chance alone, and "
+    "every weight hangs on it. Do not use these weights; add models until there are at least {few}, better fifteen as "
+    "in the paper."
+)
 TIES: Final = (
     "A difference counts only where its 95 % interval and the paired test (Holm-adjusted) agree; everything else is "
-    "called a tie, however the numbers are ordered."
+    "called a tie, however the numbers are ordered. Where n scenes (R4: scenarios) are so few that even a difference "
+    "of one sign in all of them could not pass the test, or there is no interval, it is no tie: it cannot be decided."
 )
 FEW_SCENES: Final = (
     "n= beside an interval is the number of scenes (R4: scenarios) that it rests on, where they are fewer than {few}. "
     "It then says little more than that little is known: for right-or-wrong items it is as wide as the exact binomial "
-    "one and covers more than 95 %, and below eight scenes its ends should not be read as numbers."
+    "one and covers a little more than 95 %; for skewed graded scores, such as IoU that is mostly near zero, it covers "
+    "less, about two thirds with five scenes and nine tenths with twenty. Below eight scenes its ends should not be "
+    "read as numbers."
 )
 FLAWLESS: Final = (
     "A score of exactly 0 or 100 has no spread to resample. Its interval ends at the greatest rate of failing scenes "
-    "under which such a result still has a chance of 2.5 %, about 3.7 divided by the number of scenes."
+    "(for 0: of successful ones) under which such a result still has a chance of 2.5 %, about 3.7 divided by the "
+    "number of scenes."
 )
 PUBLISHED: Final = (
     "The paper's models were run once, without intervals; its refined set has 14,000 questions (31,945 frames), not "

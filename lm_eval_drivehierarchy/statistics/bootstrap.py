@@ -9,8 +9,10 @@ reach far enough (two scenes have three resamples), so the interval is there the
 
 Of right-or-wrong items, one a scene, the mean moves in steps of 100/n and the interval ends on a step: it is then about
 as wide as the exact binomial one and covers more than it says (97 to 100 % below 30 scenes, in simulations). With five
-items a scene it covers 95 to 98 % from eight scenes on. A score without any spread has no resamples to go by; see
-`flawless_loss`.
+items a scene it covers 95 to 98 % from eight scenes on. Graded scores that are mostly near zero and sometimes high, as
+IoU is, are covered less: the few scenes at hand seldom hold a high one. For one item a scene with a Beta(.1, .9)
+distribution that is 70 % with five scenes, 86 % with ten and 91 % with twenty. A score without any spread has no
+resamples to go by; see `flawless_loss`.
 """
 
 from __future__ import annotations

@@ -68,6 +68,33 @@ def test_task_intervals_cover(scenes: int, size: float, mean: float, scene_sd: f
     assert all(0 <= e.low <= e.value <= e.high <= 100 for e in estimates)
 
 
+def one_item_a_scene(scores: np.ndarray) -> SceneSums:
+    """(scenes, evaluations) scores as sums."""
+    scenes, columns = (tuple(f"{number:04d}" for number in range(size)) for size in scores.shape)
+    return SceneSums(scenes, columns, np.ones(scores.shape), scores, scores**2)
+
+
+@pytest.mark.parametrize(
+    ("scenes", "graded", "least", "most"),
+    [
+        (5, True, 0.62, 0.75),
+        (10, True, 0.80, 0.90),
+        (20, True, 0.88, 0.94),
+        (5, False, 0.95, 1.0),
+        (10, False, 0.95, 1.0),
+        (20, False, 0.95, 1.0),
+    ],
+)
+def test_few_scenes_cover_as_the_report_says(scenes: int, graded: bool, least: float, most: float) -> None:
+    """`caveats.FEW_SCENES`: more than 95 % for right-or-wrong items, less for graded ones that are mostly near zero."""
+    rng = np.random.default_rng(scenes)
+    shape = (scenes, EVALUATIONS)
+    truth = 10.0 if graded else 80.0
+    scores = 100 * rng.beta(0.1, 0.9, shape) if graded else 100.0 * rng.binomial(1, truth / 100, shape)
+    found = task_estimates(one_item_a_scene(scores), seed=1).values()
+    assert least <= np.mean([e.low is not None and e.low <= truth <= e.high for e in found]) <= most
+
+
 def test_ignoring_the_scenes_would_not_cover() -> None:
     rng = np.random.default_rng(5)
     sums = simulate(rng, 40, 10, 0.7, 1.0, False, EVALUATIONS)
