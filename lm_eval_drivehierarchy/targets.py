@@ -17,6 +17,8 @@ CONVENTION_CAVEAT = (
     "a box score near zero can be an answer in another coordinate convention; look at the IoU under the 0-1 and 0-1000 "
     "conventions before training on localisation"
 )
+NEAR_ZERO = 10.0
+"""Box score below which boxes in another convention are a likely cause: read in the wrong one, they rarely overlap."""
 CONTROLS = (
     "the same number of training samples in every run, drawn from the same scenes",
     "a run on as many tasks chosen at random among the targets",
@@ -76,7 +78,8 @@ def deficits(scores: Mapping[str, float], best: Mapping[str, BestKnown] | None =
         score, top = scores[task.id], known[task.id]
         relative = (score - top.score) / top.score if top.score > 0 else None
         behind = relative is not None and relative <= THRESHOLD
-        caveat = CONVENTION_CAVEAT if task.id == CONVENTION_TASK and behind else None
+        near_zero = task.id == CONVENTION_TASK and score < NEAR_ZERO
+        caveat = CONVENTION_CAVEAT if near_zero and behind else None
         found[task.id] = Deficit(task.id, score, top, relative, caveat)
     return found
 

@@ -43,6 +43,13 @@ def test_a_localisation_target_warns_of_the_coordinate_convention() -> None:
     assert [task.id for task in TASKS if found[task.id].caveat] == ["r1_3"]
 
 
+def test_a_box_score_that_is_not_near_zero_shows_its_convention_is_right() -> None:
+    assert deficits({"r1_3": 9.9}, {"r1_3": BestKnown(90.0, "m")})["r1_3"].caveat
+    found = deficits({"r1_3": 59.4}, {"r1_3": BestKnown(90.0, "m")})
+    assert targets(found) == ("r1_3",)
+    assert found["r1_3"].caveat is None
+
+
 @pytest.mark.parametrize("threshold", [0.0, 0.25, -1.5])
 def test_a_threshold_that_is_no_deficit_is_refused(threshold: float) -> None:
     with pytest.raises(ThresholdError, match="quarter behind"):
