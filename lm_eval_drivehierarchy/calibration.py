@@ -28,6 +28,8 @@ WeighedTasks = Iterable[str | Task] | Mapping[str, int]
 """The tasks to weigh: their ids, entries of the task table, or any ids mapped to rank numbers."""
 
 MIN_MODELS = 3
+FEW_MODELS = 5
+"""Models below which weights are noise: with four, one swap of neighbours takes a correlation from 1 to .8."""
 
 
 class CalibrationError(DriveHierarchyError, ValueError):
@@ -103,7 +105,8 @@ def calibrate(scores: Scores, tasks: WeighedTasks, scheme: Scheme = PAPER_SCHEME
     `scores` maps model -> task -> score (further keys are ignored). A mapping of `tasks` to rank numbers allows tasks
     outside the task table. A rank without a task gives its budget to the others in proportion. Raises
     CalibrationError, naming model and task, for fewer than three models, a missing score or one that is no number
-    from 0 to 100, a task named twice, or one on which all models score the same (its correlations are undefined).
+    from 0 to 100, scores that are all at most 1, a task named twice, or one on which all models score the same (its
+    correlations are undefined).
     """
     ranks = _ranks(tasks)
     names = tuple(ranks)
@@ -148,6 +151,11 @@ def score_matrix(scores: Scores, tasks: Sequence[str]) -> Floats:
             if not 0 <= value <= 100:
                 raise CalibrationError(f"model {model!r}, task {task}: score {value!r} is not between 0 and 100")
             matrix[row, column] = value
+    if 0 < matrix.max(initial=0.0) <= 1:
+        raise CalibrationError(
+            f"no score of the pool's {len(scores)} models is above 1, so they are most likely on a scale of 0-1; "
+            "multiply them by 100"
+        )
     return matrix
 
 

@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from drivehierarchy_gym.runner.terminal import print_table
 from lm_eval_drivehierarchy import caveats
-from lm_eval_drivehierarchy.calibration import Calibration, CalibrationError, Scheme, calibrate
+from lm_eval_drivehierarchy.calibration import FEW_MODELS, Calibration, CalibrationError, Scheme, calibrate
 from lm_eval_drivehierarchy.commands.options import RULE_HELP, parse_rule
 from lm_eval_drivehierarchy.outputs import write_json
 from lm_eval_drivehierarchy.pools import read_pool
@@ -44,9 +44,9 @@ def calibrate_command(
 ) -> None:
     """Estimate task weights from a pool of models (Appendix F) and show how stable weights and ranking are.
 
-    The frozen weights of S_open never change; this shows what another pool or another choice would give. Results that
-    a report refuses to put into one table are refused here too, and the paper's models join only results on their
-    edition.
+    The frozen weights of S_open never change; this shows what another pool or another choice would give. A table of
+    scores (0-100) is taken as it is; results that a report refuses to put into one table are refused here too, and the
+    paper's models join only results on their edition.
     """
     chosen = parse_rule(rule)
     taken = read_pool(pool or (), chosen, paper=with_paper or not pool)
@@ -61,13 +61,17 @@ def calibrate_command(
         scores, tasks, scheme=scheme, reference=frozen if complete else None, replicates=bootstrap, seed=seed
     )
     source = PAPER_POOL if not pool else ", ".join(pool) + (f" and {PAPER_POOL}" if with_paper else "")
-    record = as_record(found, stable, source, taken.notes)
+    notes = taken.notes
+    if len(found.models) < FEW_MODELS:
+        models = counted(len(found.models), "model")
+        notes = (caveats.SMALL_POOL.format(models=models, few=FEW_MODELS), *notes)
+    record = as_record(found, stable, source, notes)
     if out is not None:
         write_json(out, record)
     if as_json:
         typer.echo(json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False))
         return
-    _print(found, stable, source, taken.notes, complete, Console())
+    _print(found, stable, source, notes, complete, Console())
     if out is not None:
         typer.echo(f"written: {out}")
 
@@ -119,9 +123,9 @@ def _print(
         interval = f"{estimate.low:.3f} to {estimate.high:.3f}" if estimate.low is not None else "undefined"
         others = [row[task] for row in stable.leave_one_out.values()]
         span = f"{min(others):.3f} to {max(others):.3f}" if others else "undefined"
-        row = [task, TASKS_BY_ID[task].title, f"{load:.2f}", f"{found.weights[task]:.3f}", interval, span]
-        rows.append([*row, *([f"{TASKS_BY_ID[task].weight:.3f}"] if complete else [])])
-    columns = ["task", "", "load", "weight", "95 % over pools", "leave one out", *(["frozen"] if complete else [])]
+        weights = [f"{found.weights[task]:.3f}", *([f"{TASKS_BY_ID[task].weight:.3f}"] if complete else [])]
+        rows.append([task, TASKS_BY_ID[task].title, f"{load:.2f}", *weights, interval, span])
+    columns = ["task", "", "load", "weight", *(["frozen"] if complete else []), "95 % (pools)", "one left out"]
     print_table(console, columns, rows, text=(0, 1), title="Weights")
     first = stable.bootstrap[found.tasks[0]]
     if first.low is None:

@@ -97,6 +97,13 @@ def test_bad_pools_are_refused_naming_model_and_task(change: dict[str, dict[str,
         calibrate(change, TWO_RANKS, Scheme({1: 0.5, 2: 0.5}))
 
 
+def test_a_pool_on_a_scale_of_0_to_1_is_refused() -> None:
+    fractions = {model: {task: score / 100 for task, score in row.items()} for model, row in SCORES.items()}
+    with pytest.raises(CalibrationError, match=r"15 models is above 1.*scale of 0-1; multiply them by 100"):
+        calibrate(fractions, TASKS)
+    assert calibrate({m: {"a": s, "b": 2 - s} for m, s in (("x", 0.0), ("y", 1.0), ("z", 1.1))}, {"a": 1, "b": 2})
+
+
 def test_numbers_of_numpy_are_numbers() -> None:
     given = {model: {task: np.float32(score) for task, score in row.items()} for model, row in SCORES.items()}
     assert weights_from_scores(given, TASKS) == pytest.approx(weights_from_scores(SCORES, TASKS), abs=1e-6)

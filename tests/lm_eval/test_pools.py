@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from lm_eval_drivehierarchy import caveats
 from lm_eval_drivehierarchy.cli import app
 from lm_eval_drivehierarchy.paper_tables import paper_tables
 from lm_eval_drivehierarchy.pools import PoolError, read_pool
@@ -176,7 +177,9 @@ def test_command_on_a_small_pool_of_some_tasks(tmp_path: Path) -> None:
     assert sum(record["weights"].values()) == pytest.approx(1)
     assert set(record["weights"]) == {"r1_1_a", "r1_2_a", "r2_1"}
     assert record["stability"]["bootstrap"]["r2_1"]["low"] is None
-    assert record["provenance"]["notes"] == [
+    warned, *notes = record["provenance"]["notes"]
+    assert warned == caveats.SMALL_POOL.format(models="4 models", few=5)
+    assert notes == [
         f"no model of the pool has a score for {', '.join(t.id for t in TASKS if t.id not in record['weights'])}"
     ]
 
@@ -192,6 +195,17 @@ def test_command_words_its_note_from_the_pool_and_names_what_it_does_without(tmp
     refused = invoke(*stored(tmp_path, *models), "--with-paper")
     assert refused.exit_code == 2
     assert "edition differs" in refused.output
+
+
+def test_five_models_are_not_warned_of(tmp_path: Path) -> None:
+    path = csv_of(dict(list(SCORES.items())[:5]), tmp_path / "pool.csv")
+    assert "too few to calibrate with" not in invoke(str(path), "--bootstrap", "50").output
+
+
+def test_command_puts_the_frozen_weight_beside_the_weight_at_80_columns() -> None:
+    environment = {"COLUMNS": "80", "TERM": "dumb"}
+    lines = CliRunner().invoke(app, ["calibrate", "--bootstrap", "50"], env=environment).output.splitlines()
+    assert any(line.split()[:5] == ["task", "load", "weight", "frozen", "95"] for line in lines)
 
 
 @pytest.mark.parametrize("columns", [60, 80, 132])
