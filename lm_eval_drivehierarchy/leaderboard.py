@@ -145,7 +145,7 @@ def _places(models: Sequence[ModelResult], rule: ParseRule, seed: int) -> dict[t
                     # No item can be paired; without standard errors nothing is known to differ.
                     one, other = (model.open_loop(rule, seed=seed).open for model in (first, second))
                     verdict = unpaired_verdict(unpaired(one, other)) or "tie"
-                if verdict != "tie":
+                if verdict in ("better", "worse"):
                     loser = first if verdict == "better" else second
                     better[loser.model, score] += 1
     return better

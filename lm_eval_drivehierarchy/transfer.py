@@ -11,8 +11,16 @@ from lm_eval_drivehierarchy.comparability import protocol_differences, refuse
 from lm_eval_drivehierarchy.paper_tables import paper_tables
 from lm_eval_drivehierarchy.parsing.parsed import ParseRule
 from lm_eval_drivehierarchy.report.analysis import pair_of
-from lm_eval_drivehierarchy.report.cells import FEW_SCENES, difference_text, family_name, few
-from lm_eval_drivehierarchy.report.document import Block, Cell, Document, Mark, Note, Section, Text, table
+from lm_eval_drivehierarchy.report.cells import (
+    FEW_SCENES,
+    VERDICT_MARKS,
+    difference_text,
+    family_name,
+    few,
+    undecided_text,
+    why_bare,
+)
+from lm_eval_drivehierarchy.report.document import Block, Cell, Document, Note, Section, Text, table
 from lm_eval_drivehierarchy.results import ModelResult
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
 from lm_eval_drivehierarchy.statistics.paired import Verdict, unpaired, unpaired_verdict
@@ -151,6 +159,8 @@ def page(
     notes: list[Block] = [Note(caveats.TRANSFER), Note("Controls: " + "; ".join(CONTROLS) + ".")]
     if any(run.run.endswith("(paper)") for run in found):
         notes.append(Note(caveats.PAPER_TRANSFER))
+    if any(change.verdict for run in found for change in run.tasks.values()):
+        notes.append(Note(caveats.TIES))
     differences = [change.difference for run in found for change in [*run.tasks.values(), run.open, run.r4] if change]
     if any(few(difference) for difference in differences):
         notes.append(Note(caveats.FEW_SCENES.format(few=FEW_SCENES)))
@@ -172,12 +182,19 @@ def _summary(found: Sequence[Transfer]) -> Iterable[Block]:
                 Cell(", ".join(run.supervised)),
                 _change(run.open),
                 Cell(f"{sum(value > 0 for value in values)} of {len(values)}", sum(value > 0 for value in values)),
-                *(_count(outside, verdict) for verdict in ("better", "worse")),
+                *(_count(outside, verdict) for verdict in ("better", "worse", "undecided")),
                 _change(run.r4, 3),
             ]
         )
-    columns = ("run", "trained on", "S_open", "others up", "others better", "others worse", "R4")
-    yield table("summary", "Change of the totals, and what happened outside the supervision", columns, rows, 2)
+    columns = (
+        "run", "trained on", "S_open", "others up", "others better", "others worse", "others undecided", "R4",
+    )  # fmt: skip
+    caption = (
+        "Change of the totals, and of the others, the tasks that a run was not trained on: how many rose at all (up), "
+        "rose or fell by the paired test (better, worse), and have too few items for it (undecided); (paper): printed "
+        "without intervals"
+    )
+    yield table("summary", caption, columns, rows, 2)
     for run in found:
         yield Text(_sentence(run))
 
@@ -187,8 +204,17 @@ def _sentence(run: Transfer) -> str:
     tested = {task: change for task, change in outside.items() if change.verdict is not None}
     if tested:
         lost = [task for task, change in tested.items() if change.verdict == "worse"]
-        verdict = f"negative transfer on {', '.join(lost)}" if lost else "no negative transfer beyond the noise"
-        return f"{run.run}: {verdict}."
+        short = {task: change.difference for task, change in tested.items() if change.verdict == "undecided"}
+        parts = []
+        if lost:
+            parts.append(f"negative transfer on {', '.join(lost)}")
+        elif len(short) < len(tested):
+            parts.append("no negative transfer beyond the noise" + (" on the other tasks" if short else ""))
+        if short:
+            where = ", ".join(short) if len(short) < len(tested) else "any task outside the supervision"
+            fewest = min(short.values(), key=lambda difference: difference.clusters or difference.n)
+            parts.append(f"on {where} negative transfer {undecided_text(fewest)}")
+        return f"{run.run}: {'; '.join(parts)}."
     down = sorted((change.difference.value or 0.0, task) for task, change in outside.items())
     worst = ", ".join(f"{task} ({value:+.2f})" for value, task in down[:3] if value < 0)
     return f"{run.run}: no intervals; largest decreases outside the supervision: {worst or 'none'}."
@@ -205,7 +231,8 @@ def _scope_tables(found: Sequence[Transfer], *, inside: bool) -> Iterable[Block]
     where = "trained on" if inside else "not trained on"
     yield table(
         "inside" if inside else "outside",
-        f"Change on tasks that a run was {where}; ▲ better and ▼ worse by a paired test, no mark: a tie or untested",
+        f"Change on tasks that a run was {where}; ▲ better and ▼ worse by a paired test, ? cannot be decided "
+        "with so few scenes, no mark: a tie or untested",
         ("task", "what", *(run.run for run in found)),
         rows,
         text_columns=2,
@@ -226,8 +253,9 @@ def _change(change: Change | None, decimals: int = 2) -> Cell:
     if change is None or change.difference.value is None:
         return Cell("", mark="missing")
     estimate = change.difference
-    marks: dict[Verdict | None, Mark | None] = {"better": "good", "worse": "bad", "tie": None, None: None}
-    return Cell(difference_text(estimate, decimals), estimate.value, marks[change.verdict])
+    mark = VERDICT_MARKS[change.verdict] if change.verdict is not None else None
+    note = why_bare(estimate) if estimate.reason != PRINTED else None
+    return Cell(difference_text(estimate, decimals), estimate.value, mark, note)
 
 
 def _count(changes: Mapping[str, Change], verdict: Verdict) -> Cell:

@@ -125,9 +125,11 @@ def _print(document: Document, console: Console) -> None:
     for section in document.sections:
         for block in section.blocks:
             if isinstance(block, Table):
-                rows = [[cell.shown for cell in row] for row in block.rows]
+                rows = [[block.shown(cell) for cell in row] for row in block.rows]
                 title = f"{section.title}. {block.caption}"
                 print_table(console, block.columns, rows, text=range(block.text_columns), title=title)
+                for note, mark in block.footnotes.items():
+                    console.print(f"{mark}: {escape(note)}")
             elif isinstance(block, Text):
                 console.print(escape(block.text))
             elif isinstance(block, Note):

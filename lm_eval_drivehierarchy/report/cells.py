@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from lm_eval_drivehierarchy import caveats
 from lm_eval_drivehierarchy.comparability import driven_like_paper, like_paper
@@ -11,7 +11,7 @@ from lm_eval_drivehierarchy.report.document import Cell, Mark
 from lm_eval_drivehierarchy.report.figures import Profile
 from lm_eval_drivehierarchy.results import ModelResult, TaskResult
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
-from lm_eval_drivehierarchy.statistics.paired import Comparison
+from lm_eval_drivehierarchy.statistics.paired import Comparison, Verdict
 from lm_eval_drivehierarchy.tasks import TASKS_BY_ID
 from lm_eval_drivehierarchy.wording import p_value
 
@@ -19,6 +19,9 @@ MODELS_A_FIGURE = 4
 EMPTY = Cell("", mark="missing")
 FEW_SCENES = 30
 """Below this number of scenes, it stands beside the interval; `statistics.bootstrap` says how far that can be off."""
+
+
+VERDICT_MARKS: Mapping[Verdict, Mark | None] = {"better": "good", "worse": "bad", "tie": None, "undecided": "open"}
 
 
 def estimate_text(estimate: Estimate, decimals: int = 1) -> str:
@@ -36,7 +39,12 @@ def estimate_cell(estimate: Estimate, decimals: int = 1) -> Cell:
     """`estimate_text` as a cell."""
     if estimate.value is None:
         return Cell(estimate.format(), mark="missing")
-    return Cell(estimate_text(estimate, decimals), estimate.value)
+    return Cell(estimate_text(estimate, decimals), estimate.value, note=why_bare(estimate))
+
+
+def why_bare(estimate: Estimate) -> str | None:
+    """Why a value has no interval; None where it has one or there is no value."""
+    return estimate.reason if estimate.value is not None and estimate.low is None else None
 
 
 def closed_loop_text(model: ModelAnalysis) -> str:
@@ -52,7 +60,8 @@ def closed_loop_cell(model: ModelAnalysis) -> Cell:
     """`closed_loop_text` as a cell."""
     if model.closed_loop is None:
         return EMPTY
-    return Cell(closed_loop_text(model), model.closed_loop.estimates.overall.value)
+    overall = model.closed_loop.estimates.overall
+    return Cell(closed_loop_text(model), overall.value, note=why_bare(overall))
 
 
 def difference_text(estimate: Estimate, decimals: int = 1) -> str:
@@ -69,13 +78,19 @@ def difference_cell(comparison: Comparison) -> Cell:
     """`difference_text` as a cell."""
     if comparison.difference.value is None:
         return EMPTY
-    return Cell(difference_text(comparison.difference), comparison.difference.value)
+    difference = comparison.difference
+    return Cell(difference_text(difference), difference.value, note=why_bare(difference))
 
 
 def verdict_cell(comparison: Comparison) -> Cell:
-    """better, worse or tie, marked."""
-    marks: dict[str, Mark | None] = {"better": "good", "worse": "bad", "tie": None}
-    return Cell(comparison.verdict, mark=marks[comparison.verdict])
+    """better, worse or tie, marked, or that the scenes are too few to decide."""
+    text = comparison.verdict if comparison.verdict != "undecided" else undecided_text(comparison.difference)
+    return Cell(text, mark=VERDICT_MARKS[comparison.verdict])
+
+
+def undecided_text(difference: Estimate) -> str:
+    """That a difference is no tie but out of reach of the test, with the number of scenes."""
+    return f"cannot be decided (n = {difference.clusters or difference.n})"
 
 
 def p_value_cell(p: float) -> Cell:

@@ -121,10 +121,12 @@ def _endings_table(model: ModelAnalysis, closed: ClosedLoopAnalysis) -> Block:
 def _closed_loop_summary(model: ModelAnalysis, closed: ClosedLoopAnalysis) -> str:
     run = model.result.closed_loop
     assert run is not None
+    whole = f" of the suite's {len(run.suite_scenarios)}" if run.uncovered and run.suite_scenarios else ""
+    have = "has" if len(run.episodes) == 1 else "have"
     parts = [
         f"{model.result.model}: R4 {closed.estimates.overall.format(2)} over "
-        f"{counted(closed.estimates.overall.clusters, 'scenario')} (a result of {len(run.episodes)} of "
-        f"{counted(run.planned, 'planned run')})"
+        f"{counted(closed.estimates.overall.clusters, 'scenario')}{whole} ({len(run.episodes)} of "
+        f"{counted(run.planned, 'planned run')} {'of them ' if whole else ''}{have} a result)"
     ]
     repeats = closed.estimates.overall_repeats
     if closed.estimates.repeat_sd is not None:

@@ -24,9 +24,11 @@ from lm_eval_drivehierarchy.report.cells import (
 from lm_eval_drivehierarchy.report.document import Block, Cell, Note, Picture, Text, slug, table
 from lm_eval_drivehierarchy.report.figures import Point
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
+from lm_eval_drivehierarchy.statistics.paired import Verdict
 from lm_eval_drivehierarchy.tasks import RANKS, TASKS, TASKS_BY_ID
 from lm_eval_drivehierarchy.wording import counted
 
+VERDICTS: tuple[Verdict, ...] = ("better", "worse", "tie", "undecided")
 MOST_NAMED = 6
 """Models of a pool that a caption names; of a larger pool it gives the number."""
 
@@ -45,7 +47,7 @@ def differences(analysis: Analysis) -> Iterator[Block]:
                 Cell(f"{pair.second} against {pair.first}"),
                 verdict_cell(total) if total else Cell("S_open incomplete", mark="missing"),
                 *([difference_cell(total), p_value_cell(total.p_value)] if total else [EMPTY, EMPTY]),
-                *(Cell(str(verdicts.count(kind)), verdicts.count(kind)) for kind in ("better", "worse", "tie")),
+                *(Cell(str(verdicts.count(kind)), verdicts.count(kind)) for kind in VERDICTS),
                 Cell(str(pair.common), pair.common),
                 difference_cell(driven) if driven else EMPTY,
                 verdict_cell(driven) if driven else EMPTY,
@@ -53,7 +55,8 @@ def differences(analysis: Analysis) -> Iterator[Block]:
         )
     yield table(
         "differences",
-        "Paired comparison on common items: S_open, and in how many tasks the first named is better, worse or tied",
+        "Paired comparison on common items: S_open, and in how many tasks the first named is better, worse, tied, or "
+        "the items are too few to decide",
         (
             "models",
             "S_open",
@@ -62,6 +65,7 @@ def differences(analysis: Analysis) -> Iterator[Block]:
             "better",
             "worse",
             "tied",
+            "undecided",
             "common items",
             "R4 difference",
             "R4 verdict",

@@ -6,18 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Mark = Literal["good", "bad", "weak", "missing"]
-SYMBOLS: dict[Mark, str] = {"good": "▲", "bad": "▼", "weak": "●", "missing": "–"}
+Mark = Literal["good", "bad", "weak", "missing", "open"]
+SYMBOLS: dict[Mark, str] = {"good": "▲", "bad": "▼", "weak": "●", "missing": "–", "open": "?"}
 """Shown with the text, so that no meaning rests on colour."""
+
+
+DAGGER = "†"
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """`sort` is what the cell is ordered by (its text when None)."""
+    """`sort` is what the cell is ordered by (its text when None), `note` what is said of it under the table."""
 
     text: str
     sort: float | None = None
     mark: Mark | None = None
+    note: str | None = None
 
     @property
     def shown(self) -> str:
@@ -41,6 +45,16 @@ class Table:
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise ValueError(f"table {self.name}: a row has {len(row)} cells for {len(self.columns)} columns")
+
+    @property
+    def footnotes(self) -> dict[str, str]:
+        """Note of a cell -> its mark, †1, †2 and so on in the order of the cells."""
+        notes = dict.fromkeys(cell.note for row in self.rows for cell in row if cell.note is not None)
+        return {note: f"{DAGGER}{number}" for number, note in enumerate(notes, start=1)}
+
+    def shown(self, cell: Cell) -> str:
+        """The text of a cell with its symbol and the mark of its note."""
+        return cell.shown if cell.note is None else f"{cell.shown} {self.footnotes[cell.note]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,14 @@ def bars(profiles: Sequence[Profile], axes: Mapping[str, str], band: Band | None
                 lw=0.5,
             )
             if estimate.value < 0.5:  # too short to be seen
-                plot.text(0.6, y, f"{estimate.value:.1f}", va="center", fontsize=7, color=COLOURS[index])
+                # Right of what is drawn over the bar, or, where that reaches across the plot, in a gap of its own.
+                drawn = profile.single.get(name) or [estimate.high or 0.0]
+                place = max([0.0, *drawn]) + (2.0 if name in profile.single else 0.6)
+                text = plot.text(
+                    place if place < 94 else 0.6, y, f"{estimate.value:.1f}",
+                    va="center", fontsize=7, color=COLOURS[index], zorder=4,
+                )  # fmt: skip
+                text.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
             if name in profile.single:
                 plot.plot(
                     profile.single[name],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from html import escape
 
-from lm_eval_drivehierarchy.report.document import Block, Cell, Document, Note, Picture, Section, Table, Text
+from lm_eval_drivehierarchy.report.document import DAGGER, Block, Cell, Document, Note, Picture, Section, Table, Text
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1b1b; --page: #ffffff; --line: #d5d5d5; --soft: #f5f6f7; --quiet: #5a5a5a;
@@ -43,7 +43,7 @@ th[aria-sort=ascending] button::after { content: " \\2191"; }
 th[aria-sort=descending] button::after { content: " \\2193"; }
 tbody tr:hover { background: var(--soft); }
 .good { color: var(--good); } .bad { color: var(--bad); } .weak { color: var(--weak); font-weight: 600; }
-.missing { color: var(--quiet); }
+.missing, .open, .footnote { color: var(--quiet); } .footnote { font-size: .85rem; margin: .1rem 0; }
 figure { margin: 1.2rem 0; } figure img { max-width: 100%; height: auto; background: #fff; }
 figcaption { color: var(--quiet); font-size: .9rem; max-width: 46rem; }
 @media print { body { max-width: none; padding: 0; font-size: 9.5pt; } nav { display: none; }
@@ -52,7 +52,7 @@ figcaption { color: var(--quiet); font-size: .9rem; max-width: 46rem; }
 """
 
 NO_BREAK = "\u00a0"
-BREAKS = ("[", "n=", "on")
+BREAKS = ("[", "n=", "on", DAGGER)
 """What a line of a number may begin with."""
 
 SCRIPT = """
@@ -116,24 +116,27 @@ def _table(block: Table) -> str:
         for column, name in enumerate(block.columns)
     )
     rows = "\n".join(
-        "<tr>" + "".join(_cell(cell, column < block.text_columns) for column, cell in enumerate(row)) + "</tr>"
+        "<tr>"
+        + "".join(_cell(cell, block.shown(cell), column < block.text_columns) for column, cell in enumerate(row))
+        + "</tr>"
         for row in block.rows
     )
     return (
         f'<div class="scroll" tabindex="0"><table id="table-{escape(block.name)}">\n'
         f"<caption>{escape(block.caption)}</caption>\n"
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table></div>"
+        + "".join(f'\n<p class="footnote">{mark}: {escape(note)}</p>' for note, mark in block.footnotes.items())
     )
 
 
-def _cell(cell: Cell, text: bool) -> str:
+def _cell(cell: Cell, content: str, text: bool) -> str:
     kinds = " ".join([*(["text"] if text else []), *([cell.mark] if cell.mark else [])])
     attributes = f' class="{kinds}"' if kinds else ""
     if cell.sort is not None:
         attributes += f' data-sort="{cell.sort:.10g}"'
     elif not text:
         attributes += ' data-sort=""'
-    shown = cell.shown if text else _unbroken(cell.shown)
+    shown = content if text else _unbroken(content)
     return f"<td{attributes}>{escape(shown)}</td>"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lm_eval_drivehierarchy.report.document import Block, Cell, Document, Note, Picture, Table, Text
+from lm_eval_drivehierarchy.report.document import Block, Document, Note, Picture, Table, Text
 
 FIGURES_FOLDER = "figures"
 
@@ -32,13 +32,14 @@ def _table(block: Table) -> str:
     lines = [
         "| " + " | ".join(_escape(name) for name in block.columns) + " |",
         "| " + " | ".join(rule) + " |",
-        *("| " + " | ".join(_cell(cell) for cell in row) + " |" for row in block.rows),
+        *("| " + " | ".join(_cell(block.shown(cell)) for cell in row) + " |" for row in block.rows),
     ]
-    return f"*{_escape(block.caption)}*\n\n" + "\n".join(lines)
+    notes = [f"{mark}: {_escape(note)}" for note, mark in block.footnotes.items()]
+    return "\n\n".join([f"*{_escape(block.caption)}*", "\n".join(lines), *notes])
 
 
-def _cell(cell: Cell) -> str:
-    return _escape(cell.shown) or " "
+def _cell(shown: str) -> str:
+    return _escape(shown) or " "
 
 
 def _escape(text: str) -> str:

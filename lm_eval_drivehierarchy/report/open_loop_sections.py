@@ -10,7 +10,7 @@ from lm_eval_drivehierarchy import caveats
 from lm_eval_drivehierarchy.comparability import like_paper
 from lm_eval_drivehierarchy.parsing.parsed import PARSE_RULES
 from lm_eval_drivehierarchy.report import figures
-from lm_eval_drivehierarchy.report.analysis import Analysis, ModelAnalysis
+from lm_eval_drivehierarchy.report.analysis import Analysis, ModelAnalysis, Power
 from lm_eval_drivehierarchy.report.cells import (
     EMPTY,
     MODELS_A_FIGURE,
@@ -33,6 +33,13 @@ CONVENTIONS = {"pixels": "pixels (scored)", "fractions": "0-1", "thousandths": "
 """Coordinate conventions of a box, as keys of `TaskResult.boxes`, with their column heads."""
 SUSPECT_GAIN = 10.0
 """IoU points that another convention must gain before the report suspects one."""
+
+
+WIDEST = 100.0
+"""Points by which two scores can differ at most."""
+FEWEST_ITEMS = 10
+"""Items below which their spread is too badly known (by a factor of two and more) to say what they can show."""
+TOO_FEW = Cell("too few items to say", mark="missing")
 
 
 def profile(analysis: Analysis) -> Iterator[Block]:
@@ -241,6 +248,18 @@ def weak_tasks(analysis: Analysis) -> Iterator[Block]:
         yield Text("No deficits: no other model's result on the same edition is known to compare with.")
 
 
+def _power_cells(power: Power) -> list[Cell]:
+    """What the items can show and how many it takes for a point, or why that cannot be said."""
+    if power.detectable > WIDEST:
+        return [Cell(f"more than {WIDEST:g}", power.detectable), TOO_FEW]
+    if power.n < FEWEST_ITEMS:
+        return [TOO_FEW, TOO_FEW]
+    return [
+        Cell(f"{power.detectable:.1f}", power.detectable),
+        Cell(f"{power.items_for_one_point:,}", power.items_for_one_point),
+    ]
+
+
 def power(analysis: Analysis) -> Iterator[Block]:
     """Which differences the present items can show."""
     rows = []
@@ -254,8 +273,7 @@ def power(analysis: Analysis) -> Iterator[Block]:
                         Cell(task_code(task.id)),
                         Cell(str(power.n), power.n),
                         Cell(f"{power.design_effect:.2f}", power.design_effect),
-                        Cell(f"{power.detectable:.1f}", power.detectable),
-                        Cell(f"{power.items_for_one_point:,}", power.items_for_one_point),
+                        *_power_cells(power),
                     ]
                 )
     if rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import comb
 from typing import Literal
 
 import numpy as np
@@ -13,7 +14,8 @@ from lm_eval_drivehierarchy.statistics.bootstrap import LEVEL, REPLICATES, weigh
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
 from lm_eval_drivehierarchy.statistics.scenes import Floats, SceneSums
 
-Verdict = Literal["better", "worse", "tie"]
+Verdict = Literal["better", "worse", "tie", "undecided"]
+"""`undecided`: with so few scenes no difference could have passed the test, or there is no interval; not a tie."""
 PERMUTATIONS = 9_999
 _EXACT_SCENES = 14
 """Up to this many scenes all 2^scenes label swaps are enumerated."""
@@ -23,7 +25,8 @@ _CELLS = 4_000_000
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Second model minus first. `p_value` is two-sided, `p_adjusted` the same after Holm's correction over the family
-    of comparisons made together. A difference that does not pass both the interval and the test is a tie."""
+    of comparisons made together. A difference that does not pass both the interval and the test is a tie, unless none
+    could have passed (`undecided`)."""
 
     difference: Estimate
     p_value: float
@@ -46,14 +49,15 @@ def compare(
 
     `differences` are second minus first on the 0-100 scale, `weights` as for `weighted_estimates`; its entries form
     one family for Holm's correction. The interval is the scene bootstrap of the differences, the test swaps the two
-    models' labels scene by scene (all swaps up to 14 scenes, else `permutations` random ones).
+    models' labels scene by scene (all swaps up to 14 scenes, else `permutations` random ones). A comparison is
+    `undecided` where the adjusted p-value would not pass even if its difference had one sign in every scene.
     """
     sums = SceneSums.of_items(tasks, scenes, differences)
     estimates = weighted_estimates(sums, weights, bounds=(-100.0, 100.0), level=level, replicates=replicates, seed=seed)
     mixing = np.array([[mix.get(task, 0.0) for mix in weights.values()] for task in sums.tasks])
     p_values = swap_test(sums.sums / sums.totals @ mixing, permutations=permutations, seed=seed)
     adjusted = holm(p_values)
-    results = {}
+    results: dict[str, Comparison] = {}
     for name, p_value, p_adjusted in zip(weights, p_values, adjusted, strict=True):
         estimate = estimates[name]
         if estimate.stderr == 0 and estimate.value == 0:
@@ -61,8 +65,13 @@ def compare(
                 0.0, 0.0, 0.0, stderr=0.0, n=estimate.n, clusters=estimate.clusters, level=level,
                 reason="the two models score the same in every scene",
             )  # fmt: skip
+        column = len(results)
+        attainable = p_values.copy()
+        attainable[column] = min(p_value, least_p(estimate.clusters, permutations))
         verdict: Verdict = "tie"
-        if estimate.excludes_zero and estimate.value is not None and p_adjusted < 1 - level:
+        if estimate.low is None or holm(attainable)[column] >= 1 - level:
+            verdict = "undecided"
+        elif estimate.excludes_zero and estimate.value is not None and p_adjusted < 1 - level:
             verdict = "better" if estimate.value > 0 else "worse"
         results[name] = Comparison(estimate, float(p_value), float(p_adjusted), verdict)
     return results
@@ -92,6 +101,11 @@ def swap_test(parts: Floats, *, permutations: int = PERMUTATIONS, seed: int = 0)
     return (1 + hits) / (1 + permutations)
 
 
+def least_p(scenes: int, permutations: int = PERMUTATIONS) -> float:
+    """Smallest two-sided p-value that the swap test can give: of a difference with one sign in all `scenes`."""
+    return float(max(2.0 ** (1 - scenes), 1 / (1 + permutations)))
+
+
 def holm(p_values: Floats) -> Floats:
     """Holm's step-down adjustment of a family of p-values, in the order given."""
     order = np.argsort(p_values, kind="stable")
@@ -102,9 +116,16 @@ def holm(p_values: Floats) -> Floats:
 
 
 def unpaired_verdict(difference: Estimate) -> Verdict | None:
-    """Verdict on a difference by its interval alone; None where it has none, so that nothing was tested."""
+    """Verdict on a difference by its interval alone; None where it has none, so that nothing was tested.
+
+    `undecided` where a rank test of two samples of this many scenes (items where those are unknown) could not pass
+    either, however far apart they were.
+    """
     if difference.value is None or difference.low is None:
         return None
+    size = difference.clusters or difference.n
+    if size and 2 / comb(2 * size, size) >= 1 - difference.level:
+        return "undecided"
     return "tie" if not difference.excludes_zero else "better" if difference.value > 0 else "worse"
 
 

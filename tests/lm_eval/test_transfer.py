@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,10 @@ from drivehierarchy_gym.errors import UnknownNameError
 from lm_eval_drivehierarchy import caveats
 from lm_eval_drivehierarchy.cli import app
 from lm_eval_drivehierarchy.paper_tables import paper_tables
+from lm_eval_drivehierarchy.report.analysis import analyse
+from lm_eval_drivehierarchy.report.content import report
 from lm_eval_drivehierarchy.report.document import Note, Table
+from lm_eval_drivehierarchy.report.markdown import markdown
 from lm_eval_drivehierarchy.results import ModelResult, RuleScore, TaskResult
 from lm_eval_drivehierarchy.transfer import TransferError, page, paper_transfer, transfer
 
@@ -85,6 +89,49 @@ def test_the_page_highlights_negative_transfer_and_suggests_controls() -> None:
     notes = [b.text for section in document.sections for b in section.blocks if isinstance(b, Note)]
     assert caveats.TRANSFER in notes
     assert caveats.PAPER_TRANSFER not in notes
+
+
+class TestTooFewToDecide:
+    def first(self, given: ModelResult, items: int, driven: int) -> ModelResult:
+        """The result with the first items of every task, each in a scene of its own, and the first scenarios alone."""
+        tasks = {
+            name: task.model_copy(
+                update={
+                    "n": items,
+                    "expected": items,
+                    "items": tuple(
+                        item.model_copy(update={"scene": f"s{n}"}) for n, item in enumerate(task.items[:items])
+                    ),
+                }
+            )
+            for name, task in given.tasks.items()
+        }
+        run = given.closed_loop
+        scenarios = list(dict.fromkeys(episode.scenario for episode in run.episodes))[:driven]
+        episodes = tuple(episode for episode in run.episodes if episode.scenario in scenarios)
+        part = run.model_copy(update={"episodes": episodes, "planned": len(episodes)})
+        return given.model_copy(update={"tasks": tasks, "closed_loop": part})
+
+    def test_nothing_is_denied_that_could_not_have_been_seen(self) -> None:
+        base, run = (self.first(given, 2, 3) for given in (BASE, tuned(r1_2_a=90, r3_1=8)))
+        found = transfer(base, [run], {"tuned": ["r1_2_a"]})
+        assert {change.verdict for change in found[0].tasks.values()} == {"undecided"}
+        assert found[0].r4.verdict == "undecided"
+        said = markdown(page(base, found, "official", [run]))
+        assert "no negative transfer" not in said
+        assert "on any task outside the supervision negative transfer cannot be decided (n = 2)" in said
+        assert caveats.TIES in said
+
+    def test_the_report_tells_them_from_ties(self) -> None:
+        few, many = [
+            markdown(report(analyse([self.first(given, items, 3), self.first(other, items, 3)], paper=False)))
+            for given, other, items in ((BASE, tuned(r3_1=8), 2), (BASE, tuned(r3_1=8), 60))
+        ]
+        assert "cannot be decided (n = 2)" in few
+        assert "cannot be decided (n = 3)" in few  # R4
+        assert not re.search(r"\| tie \|", few)
+        assert "cannot be decided (n = 3)" in many
+        assert re.search(r"\| tie \|", many)
 
 
 def test_settings_that_differ_are_said() -> None:

@@ -13,15 +13,16 @@ from typer.testing import CliRunner
 
 from lm_eval_drivehierarchy import caveats
 from lm_eval_drivehierarchy.cli import app
-from lm_eval_drivehierarchy.report import figures
-from lm_eval_drivehierarchy.report.analysis import analyse
-from lm_eval_drivehierarchy.report.cells import FEW_SCENES, estimate_text, p_value_cell
+from lm_eval_drivehierarchy.report import figures, open_loop_sections
+from lm_eval_drivehierarchy.report.analysis import Power, analyse
+from lm_eval_drivehierarchy.report.cells import FEW_SCENES, difference_cell, estimate_cell, estimate_text, p_value_cell
 from lm_eval_drivehierarchy.report.content import report
-from lm_eval_drivehierarchy.report.document import Document, Picture, Table
+from lm_eval_drivehierarchy.report.document import Cell, Document, Picture, Section, Table, table
 from lm_eval_drivehierarchy.report.html import STYLE, html
 from lm_eval_drivehierarchy.report.markdown import markdown
 from lm_eval_drivehierarchy.results import ClosedLoopResult, ItemScore, ModelResult, RuleScore, TaskResult
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
+from lm_eval_drivehierarchy.statistics.paired import Comparison
 from lm_eval_drivehierarchy.tasks import TASKS
 
 from ..made_results import closed_loop, model
@@ -66,6 +67,76 @@ class TestFewScenes:
         assert caveats.FLAWLESS not in text_of(model("usual", 1), paper=False)
 
 
+class TestMissingIntervals:
+    """A value without an interval has its reason under the table."""
+
+    reason = "all items of t come from one scene, so nothing says how scenes differ"
+    bare = Estimate(50.0, n=9, clusters=1, reason=reason)
+    whole = Estimate(50.0, 40.0, 60.0, stderr=5.0, n=9, clusters=9)
+
+    def test_every_cell_says_why(self) -> None:
+        other = Estimate(20.0, n=9, clusters=1, reason="for another reason")
+        cells = [estimate_cell(each) for each in (self.bare, self.whole, other, self.bare)]
+        cells.append(difference_cell(Comparison(self.bare, 1.0, 1.0, "undecided")))
+        cells.append(estimate_cell(Estimate(None, reason="incomplete: no r1_4")))
+        found = table("t", "T", [f"c{n}" for n in range(7)], [[Cell("m"), *cells]])
+        assert [found.shown(cell) for cell in found.rows[0]] == [
+            "m", "50.0 †1", "50.0 [40.0, 60.0] n=9", "20.0 †2", "50.0 †1", "+50.0 †1", "incomplete",
+        ]  # fmt: skip
+        page = Document("D", "", (Section("S", (found,)),))
+        for shown in (markdown(page), html(page)):
+            assert shown.count(f"†1: {self.reason}") == 1
+            assert shown.count("†2: for another reason") == 1
+
+    def test_in_a_report_of_one_scene_no_estimate_is_left_bare(self) -> None:
+        one = model("one", 1)
+        tasks = {
+            name: task.model_copy(update={"items": tuple(i.model_copy(update={"scene": "s"}) for i in task.items)})
+            for name, task in one.tasks.items()
+        }
+        found = report(analyse([one.model_copy(update={"tasks": tasks})], paper=False))
+        tables = {b.name: b for s in found.sections for b in s.blocks if isinstance(b, Table)}
+        scores = tables["tasks-one"]
+        for row in scores.rows:
+            for cell in row[3:5]:
+                assert re.fullmatch(r"[\d.]+ †\d+", scores.shown(cell))
+        overview = tables["overview"]
+        assert all("†" in overview.shown(cell) for cell in overview.rows[0][1:6])
+        assert "come from one scene" in html(found)
+
+
+class TestPower:
+    def cells(self, **given: float) -> list[str]:
+        shape = {"n": 50, "design_effect": 1.0, "detectable": 12.34, "items_for_one_point": 1234}
+        return [cell.text for cell in open_loop_sections._power_cells(Power(**shape | given))]
+
+    def test_what_cannot_be_said_is_not_said(self) -> None:
+        assert self.cells() == ["12.3", "1,234"]
+        assert self.cells(n=2, detectable=1155.0, items_for_one_point=2) == ["more than 100", "too few items to say"]
+        assert self.cells(detectable=100.1)[1] == "too few items to say"
+        assert self.cells(n=9) == ["too few items to say"] * 2
+        assert self.cells(n=10, detectable=100.0)[0] == "100.0"
+
+
+@pytest.mark.parametrize(
+    ("estimate", "single"),
+    [
+        (Estimate(0.0, 0.0, 30.0, stderr=0.0, n=9, clusters=9), ()),
+        (Estimate(0.2, 0.0, 1.0, stderr=0.1, n=90, clusters=90), ()),
+        (Estimate(0.0, 0.0, 90.0, stderr=0.0, n=2, clusters=2), (0.0, 0.4)),
+        (Estimate(0.0, reason="none"), ()),
+    ],
+)
+def test_the_number_of_a_short_bar_is_not_struck_through(estimate: Estimate, single: tuple[float, ...]) -> None:
+    figure = figures.bars([figures.Profile("m", {"a": estimate}, {"a": single} if single else {})], {"a": "A"})
+    figures.png(figure)
+    plot = figure.axes[0]
+    (label,) = plot.texts
+    left = plot.transData.inverted().transform(label.get_window_extent().get_points())[0][0]
+    assert left > max([0.0, *(x for line in plot.lines for x in line.get_xdata())])
+    assert left < 40
+
+
 def test_no_p_value_is_shown_as_zero() -> None:
     assert p_value_cell(0.0001).text == "<0.001"
     weak, strong = model("weak", 5, level=20), model("strong", 5, level=80)
@@ -95,7 +166,7 @@ class TestSingleNumbers:
     def test_one_run_is_no_runs(self) -> None:
         said = text_of(self.alone)
         assert "how its 1 run ended" in said
-        assert "over 1 scenario (a result of 1 of 1 planned run)" in said
+        assert "over 1 scenario (1 of 1 planned run has a result)" in said
         assert "1 measured model," in said
         assert not re.search(r"(?<![\d,.-])1 (runs|scenarios|models|items|tasks|decisions)\b", said)
 

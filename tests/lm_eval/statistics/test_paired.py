@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
-from lm_eval_drivehierarchy.statistics.paired import compare, holm, swap_test, unpaired
+from lm_eval_drivehierarchy.statistics.paired import compare, holm, least_p, swap_test, unpaired, unpaired_verdict
 
 ALONE = {"t": {"t": 1.0}}
 
@@ -77,11 +77,48 @@ def test_adjustment_turns_a_lucky_task_among_many_into_a_tie() -> None:
 
 
 def test_identical_models_tie_and_say_so() -> None:
-    found = compare(["t"] * 4, list("wxyz"), [0.0] * 4, ALONE)["t"]
+    found = compare(["t"] * 12, list("abcdefghijkl"), [0.0] * 12, ALONE)["t"]
     assert found.verdict == "tie"
     assert found.p_value == 1
     assert (found.difference.low, found.difference.high) == (0, 0)
     assert "same in every scene" in found.difference.reason
+
+
+class TestTooFewScenesToDecide:
+    @pytest.mark.parametrize(
+        ("scenes", "verdict"), [(1, "undecided"), (2, "undecided"), (3, "undecided"), (5, "undecided"), (6, "better")]
+    )
+    def test_a_gain_in_every_scene_counts_from_six_on(self, scenes: int, verdict: str) -> None:
+        """2^(1 - 5) = .0625 is not below .05, 2^(1 - 6) = .031 is."""
+        found = compare(["t"] * scenes, [f"s{n}" for n in range(scenes)], [40.0 + n for n in range(scenes)], ALONE)["t"]
+        assert found.p_value == pytest.approx(2.0 ** (1 - scenes)) == least_p(scenes)
+        assert found.verdict == verdict
+
+    @pytest.mark.parametrize(("scenes", "verdict"), [(3, "undecided"), (5, "undecided"), (6, "tie"), (20, "tie")])
+    def test_no_difference_is_a_tie_only_where_one_could_have_been_seen(self, scenes: int, verdict: str) -> None:
+        for differences in ([0.0] * scenes, [(-1.0) ** n * (9 + n) for n in range(scenes)]):
+            found = compare(["t"] * scenes, [f"s{n}" for n in range(scenes)], differences, ALONE)["t"]
+            assert found.verdict == verdict
+
+    def test_holm_counts(self) -> None:
+        """Eight scenes show a difference of one task (p = .008), not of one among fourteen (14 x .008 = .11)."""
+        names = [f"t{n}" for n in range(14)]
+        tasks, scenes = np.repeat(names, 8).tolist(), [f"s{n}" for n in range(8)] * 14
+        found = compare(tasks, scenes, [50.0 + n % 8 for n in range(112)], {name: {name: 1.0} for name in names})
+        assert {comparison.verdict for comparison in found.values()} == {"undecided"}
+
+    def test_a_constant_difference_has_no_interval_and_is_no_tie(self) -> None:
+        found = compare(["t"] * 20, [f"s{n}" for n in range(20)], [5.0] * 20, ALONE)["t"]
+        assert (found.difference.low, found.verdict) == (None, "undecided")
+
+    def test_many_scenes_are_limited_by_the_permutations(self) -> None:
+        assert least_p(40) == pytest.approx(1e-4)
+
+    @pytest.mark.parametrize(("scenes", "verdict"), [(2, "undecided"), (3, "undecided"), (4, "better")])
+    def test_unpaired(self, scenes: int, verdict: str) -> None:
+        """Of two samples of three, the greatest separation has p = 2/20."""
+        low, high = (Estimate(v, v - 4, v + 4, stderr=2.0, n=9, clusters=scenes) for v in (40.0, 60.0))
+        assert unpaired_verdict(unpaired(low, high)) == verdict
 
 
 def test_unpaired_difference_by_hand_and_without_standard_error() -> None:
