@@ -87,7 +87,7 @@ def unknowns(model: ModelResult) -> list[Sentence]:
             )
         bare = [task for task, result in model.tasks.items() if result.version is None]
         if bare:
-            which = "any task" if len(bare) == len(model.tasks) else some(bare)
+            which = of_tasks(model, bare)
             found.append(f"the version of the scores is not known for {which}; use `drivehierarchy score`")
     run = model.closed_loop
     if run is None:
@@ -116,6 +116,11 @@ def coverage(run: ClosedLoopResult) -> Sentence | None:
         f"{run.suite or 'unknown'} ({some(run.scenarios)}); "
         f"{some(run.uncovered)} {'is' if len(run.uncovered) == 1 else 'are'} missing"
     )
+
+
+def of_tasks(model: ModelResult, tasks: Sequence[str]) -> str:
+    """Some tasks of a model in words, for a sentence on what they lack."""
+    return "any task" if len(tasks) == len(model.tasks) else some(tasks)
 
 
 def some(names: Sequence[str], most: int = 3) -> str:
@@ -150,15 +155,36 @@ def warnings(models: Sequence[ModelResult]) -> list[Sentence]:
                 f"{model.model}: {counted(number, 'void R4 attempt')} ({kind.replace('_', ' ')}) left out"
                 for kind, number in run.void.items()
             ]
+            found += [f"{model.model}: {sentence}" for sentence in run.left_out]
         found += [f"{model.model}: {note}" for note in model.notes]
-        if model.tasks and any(not result.items for result in model.tasks.values()):
+        if bare := bare_tasks(model):
             found.append(
-                f"{model.model}: per-item scores are missing for some tasks, so tasks are taken as independent and no "
-                "paired test is possible; run lm_eval with --log_samples"
+                f"{model.model}: per-item scores are missing for {of_tasks(model, bare)}, so tasks are taken as "
+                "independent and no paired test is possible; run lm_eval with --log_samples"
             )
         elif any(item.scene is None for result in model.tasks.values() for item in result.items):
             found.append(f"{model.model}: some items name no scene and are taken as independent")
+    found += [
+        f"{first.model} and {model.model} were read from the same files: one result under two names"
+        for first, model in same_files(measured)
+    ]
     return found + protocol_differences(measured) + item_differences(measured)
+
+
+def same_files(models: Sequence[ModelResult]) -> list[tuple[ModelResult, ModelResult]]:
+    """Every model whose files have the contents of an earlier one's, after that one."""
+    first: dict[frozenset[str], ModelResult] = {}
+    found = []
+    for model in models:
+        contents = frozenset(file.sha256 for file in model.files)
+        if contents and (earlier := first.setdefault(contents, model)) is not model:
+            found.append((earlier, model))
+    return found
+
+
+def bare_tasks(model: ModelResult) -> list[str]:
+    """Scored tasks that list no items."""
+    return [task for task, result in model.tasks.items() if not result.items]
 
 
 def protocol_differences(models: Sequence[ModelResult]) -> list[Sentence]:
@@ -187,37 +213,68 @@ def protocol_differences(models: Sequence[ModelResult]) -> list[Sentence]:
 def item_differences(models: Sequence[ModelResult]) -> list[Sentence]:
     """Where a model did not answer the same items as one before it, although both may name one edition.
 
-    Items are told by their ids where both results list them, else by their number.
+    Items are told by their ids where both results list them, else by their number. An item is another one where it is
+    of another scene.
     """
     found = []
     measured = [model for model in models if model.kind == "measured" and model.tasks]
     for index, model in enumerate(measured):
         for first in measured[:index]:
-            tasks, common, only_first, only_model = [], 0, 0, 0
-            for task, result in model.tasks.items():
-                other = first.tasks.get(task)
-                if other is None:
-                    continue
-                if result.items and other.items:
-                    mine, theirs = {item.id for item in result.items}, {item.id for item in other.items}
-                    same = mine == theirs and result.expected == other.expected
-                    common += len(mine & theirs)
-                    only_first, only_model = only_first + len(theirs - mine), only_model + len(mine - theirs)
-                else:
-                    same = (result.n, result.expected) == (other.n, other.expected)
-                if not same:
-                    tasks.append(f"{task} ({_count(other)} and {_count(result)} items)")
-            if tasks:
-                listed = (
-                    f"{counted(common, 'item')} in common, {only_first} only of {first.model}, {only_model} only of "
-                    f"{model.model}; comparisons use the common ones only"
-                    if common or only_first or only_model
-                    else "the items are not listed, so that no comparison is possible"
-                )
-                found.append(
-                    f"{first.model} and {model.model} did not answer the same items of {some(tasks)}: {listed}"
-                )
+            differences = _item_differences(first, model)
+            found += differences
+            if differences:
                 break
+    return found
+
+
+def _item_differences(first: ModelResult, model: ModelResult) -> list[Sentence]:
+    both = f"{first.model} and {model.model}"
+    other, unlisted, sizes, moved = [], [], [], []
+    common, only_first, only_model = 0, 0, 0
+    for task, result in model.tasks.items():
+        before = first.tasks.get(task)
+        if before is None:
+            continue
+        named = f"{task} ({_count(before)} and {_count(result)} items)"
+        if not result.items or not before.items:
+            if (result.n, result.expected) != (before.n, before.expected):
+                unlisted.append(named)
+            continue
+        mine = {item.id: item.scene for item in result.items}
+        theirs = {item.id: item.scene for item in before.items}
+        shared = mine.keys() & theirs.keys()
+        if mine.keys() != theirs.keys():
+            other.append(named)
+            common += len(shared)
+            only_first, only_model = only_first + len(theirs) - len(shared), only_model + len(mine) - len(shared)
+        elif result.expected != before.expected:
+            sizes.append(f"{task} ({before.expected or 'unknown'} and {result.expected or 'unknown'})")
+        moved += [
+            f"{task}, item {key} ({theirs[key] or 'no scene'} and {mine[key] or 'no scene'})"
+            for key in sorted(shared)
+            if mine[key] != theirs[key]
+        ]
+    found = []
+    if other:
+        found.append(
+            f"{both} did not answer the same items of {some(other)}: {common} in common, "
+            f"{only_first} only of {first.model}, {only_model} only of {model.model}"
+        )
+    if unlisted:
+        found.append(
+            f"{both} did not answer the same items of {some(unlisted)}: not both list them, so that no comparison is "
+            "possible"
+        )
+    if sizes:
+        found.append(
+            f"{both} answered the same items, but differ in how many there are of {some(sizes)}: score both against "
+            "the same edition"
+        )
+    if moved:
+        found.append(
+            f"{both} place {'an item' if len(moved) == 1 else f'{len(moved)} items'} in different scenes: "
+            f"{some(moved)}; score both against the same edition"
+        )
     return found
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lm_eval_drivehierarchy import caveats
 from lm_eval_drivehierarchy.comparability import (
+    bare_tasks,
     coverage,
     item_differences,
+    of_tasks,
     protocol_differences,
     refusals,
     refuse_equal_names,
+    same_files,
     some,
     unknowns,
 )
@@ -23,15 +26,14 @@ from lm_eval_drivehierarchy.results import MIXED, ModelResult
 from lm_eval_drivehierarchy.statistics.closed_loop import ClosedLoopEstimates
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
 from lm_eval_drivehierarchy.statistics.open_loop import OpenLoopEstimates
-from lm_eval_drivehierarchy.statistics.paired import Verdict, unpaired, unpaired_verdict
 from lm_eval_drivehierarchy.tasks import RANKS, TASKS
 from lm_eval_drivehierarchy.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An admitted model. Its place by a score is one more than the number of models that are better by a paired test
-    (or, where items are not listed, by standard errors taken as independent), so ties share places."""
+    """An admitted model. Its place by a score is one more than the number of models that are better by a paired test,
+    so ties share places."""
 
     result: ModelResult
     open_loop: dict[ParseRule, OpenLoopEstimates]
@@ -59,8 +61,8 @@ class Leaderboard:
 def check_submission(model: ModelResult, *, closed_loop: bool = True) -> list[str]:
     """Every reason why a result is no complete submission; empty when it is one.
 
-    Complete: measured, all fourteen tasks under both rules and one protocol, every item of a named edition, and, if
-    `closed_loop`, every planned R4 run of every scenario of a named suite.
+    Complete: measured, all fourteen tasks under both rules and one protocol, the score of every item of a named
+    edition, and, if `closed_loop`, every planned R4 run of every scenario of a named suite.
     """
     reasons = []
     if model.kind != "measured":
@@ -77,6 +79,11 @@ def check_submission(model: ModelResult, *, closed_loop: bool = True) -> list[st
             reasons.append(f"{task} does not say how many items were scored and how many there are")
         elif result.partial:
             reasons.append(f"{task} is partial: {result.n} of {result.expected} items")
+    if bare := bare_tasks(model):
+        reasons.append(
+            f"per-item scores are missing for {of_tasks(model, bare)}, so nothing shows that the items are those of "
+            "other results; score the replies with `drivehierarchy score`, or answer again with `drivehierarchy eval`"
+        )
     mixed = [key for key, value in model.protocol.items() if value == MIXED]
     if mixed:
         reasons.append(f"setting {', '.join(mixed)} {MIXED}")
@@ -90,31 +97,38 @@ def check_submission(model: ModelResult, *, closed_loop: bool = True) -> list[st
         if run.partial:
             runs = f"{len(run.episodes)} of {counted(run.planned, 'run')}"
             reasons.append(f"R4 is partial: {runs} ({some(run.missing)} missing)")
+            reasons += run.left_out
     return reasons
 
 
 def leaderboard(
     models: Sequence[ModelResult], *, rule: ParseRule = "official", closed_loop: bool = True, seed: int = 0
 ) -> Leaderboard:
-    """Admit complete submissions that agree with the first admitted one in edition, items, suite, scorers and protocol.
+    """Admit the complete submissions that agree with most others in edition, items, suite, scorers and protocol.
+
+    Those form groups that agree; the largest is ranked, of equal ones that of the submission given first. A result
+    under a second name is refused before it can make a group larger.
 
     Raises ResultsError when two submissions have one name.
     """
     refuse_equal_names(models)
-    admitted: list[ModelResult] = []
-    refused = []
-    for model in models:
-        reasons = check_submission(model, closed_loop=closed_loop)
-        if admitted and not reasons:
-            both = [admitted[0], model]
-            if not closed_loop:
-                both = [each.model_copy(update={"closed_loop": None}) for each in both]
-            differences = refusals(both) + protocol_differences(both) + item_differences(both)
-            reasons = [f"not as {admitted[0].model}: {reason}" for reason in differences]
-        if reasons:
-            refused.append(Refusal(model.model, tuple(reasons)))
-        else:
-            admitted.append(model)
+    reasons = {model.model: check_submission(model, closed_loop=closed_loop) for model in models}
+    for first, second in same_files(models):
+        reasons[second.model].append(
+            f"it was read from the same files as {first.model}: one result under two names; leave one out"
+        )
+    complete = [model for model in models if not reasons[model.model]]
+    groups = _groups(complete, closed_loop)
+    admitted = max(groups, key=len, default=[])
+    for group in groups:
+        if group is admitted:
+            continue
+        measure = _measure(admitted, groups, len(complete))
+        for model in group:
+            reasons[model.model] = [
+                f"{measure}: {difference}" for difference in _differences(admitted[0], model, closed_loop)
+            ]
+    refused = [Refusal(name, tuple(found)) for name, found in reasons.items() if found]
     places = _places(admitted, rule, seed)
     entries = [
         Entry(
@@ -130,23 +144,48 @@ def leaderboard(
     return Leaderboard(rule, tuple(entries), tuple(refused))
 
 
-def _places(models: Sequence[ModelResult], rule: ParseRule, seed: int) -> dict[tuple[str, str], int]:
-    """(model, "open" or "R4") -> number of models that are better."""
+def _differences(first: ModelResult, second: ModelResult, closed_loop: bool) -> list[str]:
+    """Why two complete submissions cannot be ranked together; complete ones name all that is compared here, so that
+    those without a difference form groups."""
+    both = [first, second]
+    if not closed_loop:
+        both = [each.model_copy(update={"closed_loop": None}) for each in both]
+    return refusals(both) + protocol_differences(both) + item_differences(both)
+
+
+def _groups(models: Sequence[ModelResult], closed_loop: bool) -> list[list[ModelResult]]:
+    """Submissions that may be ranked together, in the order given."""
+    groups: list[list[ModelResult]] = []
+    for model in models:
+        fitting = (group for group in groups if not _differences(group[0], model, closed_loop))
+        found = next(fitting, None)
+        if found is None:
+            groups.append([model])
+        else:
+            found.append(model)
+    return groups
+
+
+def _measure(admitted: Sequence[ModelResult], groups: Sequence[Sequence[ModelResult]], complete: int) -> str:
+    """Which submissions another one is measured by, and why."""
+    names = some([model.model for model in admitted])
+    if sum(len(group) == len(admitted) for group in groups) > 1:
+        why = "given first, and no more submissions agree with each other"
+    else:
+        why = f"{len(admitted)} of {complete} complete submissions, the most that agree with each other"
+    return f"not as {names} ({why})"
+
+
+def _places(models: Sequence[ModelResult], rule: ParseRule, seed: int) -> Mapping[tuple[str, str], int]:
+    """(model, "open" or "R4") -> number of models that are better by a paired test."""
     better = {(model.model, score): 0 for model in models for score in ("open", "R4")}
     for index, first in enumerate(models):
         for second in models[index + 1 :]:
             pair = pair_of(first, second, rule, seed=seed)
             for score in ("open", "R4"):
                 comparison = pair.results.get(score) if pair is not None else None
-                verdict: Verdict | None = "tie"
-                if comparison is not None:
-                    verdict = comparison.verdict
-                elif score == "open":
-                    # No item can be paired; without standard errors nothing is known to differ.
-                    one, other = (model.open_loop(rule, seed=seed).open for model in (first, second))
-                    verdict = unpaired_verdict(unpaired(one, other)) or "tie"
-                if verdict in ("better", "worse"):
-                    loser = first if verdict == "better" else second
+                if comparison is not None and comparison.verdict in ("better", "worse"):
+                    loser = first if comparison.verdict == "better" else second
                     better[loser.model, score] += 1
     return better
 

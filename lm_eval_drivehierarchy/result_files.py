@@ -325,6 +325,7 @@ def _closed_loop_result(folder: Path) -> ModelResult:
         episodes=tuple(_episode(result) for result in results),
         missing=tuple(run_label(*run) for run in found.missing(model)),
         void=dict(sorted(Counter(void.kind for void in found.voids.get(model, ())).items())),
+        left_out=tuple(found.notes),
     )
     files = [result.path for result in results] + ([folder / MANIFEST_FILE] if manifest is not None else [])
     return ModelResult(
@@ -332,7 +333,6 @@ def _closed_loop_result(folder: Path) -> ModelResult:
         closed_loop=closed,
         versions=dict(manifest.versions) if manifest is not None else {},
         files=tuple(FileRecord.of(path) for path in files),
-        notes=tuple(found.notes),
     )
 
 

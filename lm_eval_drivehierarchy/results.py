@@ -37,6 +37,10 @@ MIXED = "differs between tasks"
 """Value of a setting that is not the same for all tasks of one model."""
 PAPER_SUITE, PAPER_BACKEND = "release", "carla"
 """R4 suite and simulator of the paper's Table 2."""
+SCORED_BOXES = "pixels"
+"""The coordinate convention of `TaskResult.boxes` in which localisation is scored, after the flexible rule."""
+_MEAN_TOLERANCE = 0.01
+"""Largest difference of a score from what it follows from that rounding explains (points)."""
 _NO_NAMES = frozenset({"", "none", "null", "nan", "unknown"})
 _PRODUCT_TOLERANCE = 5e-4
 """Largest |score - route x safety x efficiency| that comes from rounding each column to six decimals (the release
@@ -90,6 +94,16 @@ class RuleScore(_Record):
     strict: Share | None = None
     """Share of replies already in the format asked for."""
 
+    @model_validator(mode="after")
+    def _bounded(self) -> RuleScore:
+        most = 100 * (1 - (self.parse_fail or 0.0))
+        if self.score > most + _MEAN_TOLERANCE:
+            raise ValueError(
+                f"score is {self.score:g}, but parse_fail {self.parse_fail:g} leaves at most {most:g}: a reply "
+                "without an answer scores 0"
+            )
+        return self
+
 
 class ItemScore(_Record):
     """One answered item under every rule."""
@@ -131,12 +145,32 @@ class TaskResult(_Record):
                 raise ValueError(f"task {self.task}: an item lacks its score under the rule {rule!r}")
             if self.items:
                 mean = sum(item.scores[rule] for item in self.items) / len(self.items)
-                if abs(mean - self.rules[rule].score) > 0.01:
+                if abs(mean - self.rules[rule].score) > _MEAN_TOLERANCE:
                     raise ValueError(
                         f"task {self.task}, rule {rule}: score {self.rules[rule].score:g} is not the mean of its "
                         f"items, {mean:g}"
                     )
+                zeros = sum(item.scores[rule] == 0 for item in self.items) / len(self.items)
+                failed = self.rules[rule].parse_fail or 0.0
+                if failed > zeros + 1e-4:
+                    raise ValueError(
+                        f"task {self.task}, rule {rule}: parse_fail is {failed:g}, but only a share of {zeros:g} of "
+                        "its items scores 0"
+                    )
+        self._check_boxes()
         return self
+
+    def _check_boxes(self) -> None:
+        if self.boxes is None:
+            return
+        if TASKS_BY_ID[self.task].kind != "box":
+            raise ValueError(f"task {self.task}: boxes are given, but it asks for none")
+        scored, found = self.rules.get("flexible"), self.boxes.get(SCORED_BOXES)
+        if scored is not None and found is not None and abs(found - scored.score) > _MEAN_TOLERANCE:
+            raise ValueError(
+                f"task {self.task}: boxes.{SCORED_BOXES} is {found:g}, but its score under the rule flexible, which "
+                f"is that in {SCORED_BOXES}, is {scored.score:g}"
+            )
 
     @property
     def partial(self) -> bool:
@@ -201,6 +235,8 @@ class ClosedLoopResult(_Record):
     """Planned runs without a valid result, as "family/scenario (repeat k)"."""
     void: dict[str, Count] = Field(default_factory=dict)
     """Attempts that ended for a reason that is not the model's, by kind; never averaged."""
+    left_out: tuple[str, ...] = ()
+    """Files that give no result, and what is wrong with each: a sentence each."""
 
     @model_validator(mode="after")
     def _consistent(self) -> ClosedLoopResult:
@@ -300,6 +336,12 @@ class ModelResult(_Record):
         for key, result in self.tasks.items():
             if key != result.task:
                 raise ValueError(f"model {self.model!r}: the result of {result.task} is filed under {key}")
+        both = sorted(self.absent.keys() & self.tasks.keys())
+        if both:
+            raise ValueError(
+                f"model {self.model!r}: absent says why {both[0]} has no score ({self.absent[both[0]]}), but tasks "
+                "holds one"
+            )
         if self.published is not None and self.kind != "published":
             raise ValueError(f"model {self.model!r}: kind is {self.kind!r}, but published totals are given")
         return self

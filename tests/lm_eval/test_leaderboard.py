@@ -1,14 +1,31 @@
+import hashlib
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from lm_eval_drivehierarchy.cli import app
+from lm_eval_drivehierarchy.comparability import item_differences, warnings
 from lm_eval_drivehierarchy.leaderboard import check_submission, leaderboard, page
 from lm_eval_drivehierarchy.report.document import Note, Table
-from lm_eval_drivehierarchy.results import MIXED, ClosedLoopResult, ModelResult, ResultsError, TaskResult
+from lm_eval_drivehierarchy.results import (
+    MIXED,
+    ClosedLoopResult,
+    FileRecord,
+    ItemScore,
+    ModelResult,
+    ResultsError,
+    TaskResult,
+)
 
 from .made_results import closed_loop, model, task_result
+
+
+def copied(submission: ModelResult, name: str, **changes: object) -> ModelResult:
+    """The same scores, measured again: from files of its own."""
+    files = [FileRecord(path=f"runs/{name}.json", sha256=hashlib.sha256(name.encode()).hexdigest())]
+    return submission.model_copy(update={"model": name, "files": tuple(files)} | changes)
+
 
 STRONG, MIDDLE, WEAK = model("strong", 5, level=75), model("middle", 5, level=45), model("weak", 5, level=20)
 
@@ -82,7 +99,7 @@ def test_places_order_the_clearly_different() -> None:
 
 
 def test_models_that_no_test_tells_apart_share_a_place() -> None:
-    twin = STRONG.model_copy(update={"model": "twin"})
+    twin = copied(STRONG, "twin")
     board = leaderboard([STRONG, twin, WEAK])
     assert [(entry.result.model, entry.place) for entry in board.entries] == [("strong", 1), ("twin", 1), ("weak", 3)]
     assert [entry.r4_place for entry in board.entries][:2] == [1, 1]
@@ -97,6 +114,12 @@ def bare(result: TaskResult, *, stderr: float | None = 1.0, **changes: int) -> T
     """The same task without its items."""
     rules = {rule: score.model_copy(update={"stderr": stderr}) for rule, score in result.rules.items()}
     return result.model_copy(update={"items": (), "rules": rules} | changes)
+
+
+def moved(task: str, count: int) -> tuple[ItemScore, ...]:
+    """The items of MIDDLE, the first `count` of them in another scene."""
+    items = MIDDLE.tasks[task].items
+    return tuple(item.model_copy(update={"scene": "elsewhere"}) for item in items[:count]) + items[count:]
 
 
 @pytest.mark.parametrize(
@@ -131,23 +154,32 @@ def bare(result: TaskResult, *, stderr: float | None = 1.0, **changes: int) -> T
         (
             {"tasks": {task: renamed(result, "x-{}") for task, result in MIDDLE.tasks.items()}},
             "strong and middle did not answer the same items of r1_1_a (50 and 50 items), r1_1_b (50 and 50 items), "
-            "r1_1_c (50 and 50 items) and 11 more: 0 items in common, 700 only of strong, 700 only of middle",
+            "r1_1_c (50 and 50 items) and 11 more: 0 in common, 700 only of strong, 700 only of middle",
         ),
         (
             {"tasks": MIDDLE.tasks | {"r3_1": task_result("r3_1", 40, 5, expected=40, lost=10)}},
-            "did not answer the same items of r3_1 (50 and 40 items): 690 items in common, 10 only of strong, 0 only",
+            "did not answer the same items of r3_1 (50 and 40 items): 40 in common, 10 only of strong, 0 only",
         ),
         (
-            {"tasks": MIDDLE.tasks | {"r3_1": bare(MIDDLE.tasks["r3_1"], n=40, expected=40)}},
-            "did not answer the same items of r3_1 (50 and 40 items)",
+            {"tasks": MIDDLE.tasks | {"r3_1": MIDDLE.tasks["r3_1"].model_copy(update={"items": moved("r3_1", 1)})}},
+            "strong and middle place an item in different scenes: r3_1, item r3_1-0-0 (scene-0 and elsewhere)",
+        ),
+        (
+            {
+                "tasks": {
+                    task: result.model_copy(update={"items": moved(task, 9)}) for task, result in MIDDLE.tasks.items()
+                }
+            },
+            "strong and middle place 126 items in different scenes: r1_1_a, item r1_1_a-0-0 (scene-0 and elsewhere), ",
         ),
     ],
 )
-def test_a_submission_unlike_the_first_is_refused(change: dict[str, object], reason: str) -> None:
+def test_of_two_unlike_submissions_the_first_is_ranked(change: dict[str, object], reason: str) -> None:
     board = leaderboard([STRONG, MIDDLE.model_copy(update=change)])
     assert [entry.result.model for entry in board.entries] == ["strong"]
     assert reason in board.refused[0].reasons[0]
-    assert board.refused[0].reasons[0].startswith("not as strong: ")
+    why = "given first, and no more submissions agree with each other"
+    assert all(found.startswith(f"not as strong ({why}): ") for found in board.refused[0].reasons)
 
 
 def test_another_driver_and_its_sources_are_no_other_protocol() -> None:
@@ -162,14 +194,64 @@ def test_without_r4_its_differences_do_not_count() -> None:
     assert len(leaderboard([STRONG, other], closed_loop=False).entries) == 2
 
 
-@pytest.mark.parametrize("stderr", [1.0, None])
-def test_without_items_places_need_standard_errors(stderr: float | None) -> None:
-    models = [
-        given.model_copy(update={"tasks": {task: bare(result, stderr=stderr) for task, result in given.tasks.items()}})
-        for given in (WEAK, STRONG)
-    ]
-    places = {entry.result.model: entry.place for entry in leaderboard(models).entries}
-    assert places == {"strong": 1, "weak": 2 if stderr is not None else 1}
+ITEMLESS = "so nothing shows that the items are those of other results; score the replies with `drivehierarchy score`"
+
+
+@pytest.mark.parametrize(("tasks", "which"), [(list(STRONG.tasks), "any task"), (["r1_4", "r3_1"], "r1_4, r3_1")])
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("stderr", [0.01, None])
+def test_scores_without_items_are_neither_ranked_nor_a_measure(
+    tasks: list[str], which: str, place: int, stderr: float | None
+) -> None:
+    stripped = {task: bare(STRONG.tasks[task], stderr=stderr, n=1000, expected=1000) for task in tasks}
+    submissions = [MIDDLE, WEAK]
+    submissions.insert(place, copied(STRONG, "cheat", tasks=STRONG.tasks | stripped))
+    board = leaderboard(submissions)
+    assert [entry.result.model for entry in board.entries] == ["middle", "weak"]
+    (refusal,) = board.refused
+    assert refusal.model == "cheat"
+    (reason,) = refusal.reasons
+    assert reason.startswith(f"per-item scores are missing for {which}, {ITEMLESS}")
+
+
+def test_what_most_submissions_share_is_the_measure_whatever_comes_first() -> None:
+    other = {task: renamed(result, "x-{}") for task, result in STRONG.tasks.items()}
+    first = copied(STRONG, "first", tasks=other)
+    warm = copied(STRONG, "warm", protocol=STRONG.protocol | {"temperature": 1.0})
+    board = leaderboard([first, warm, MIDDLE, WEAK])
+    assert [entry.result.model for entry in board.entries] == ["middle", "weak"]
+    measure = "not as middle, weak (2 of 4 complete submissions, the most that agree with each other): "
+    reasons = {refusal.model: refusal.reasons for refusal in board.refused}
+    assert reasons["warm"] == (f"{measure}setting 'temperature' differs (middle: 0.0; warm: 1.0)",)
+    assert reasons["first"][0].startswith(f"{measure}middle and first did not answer the same items of r1_1_a")
+
+
+def test_another_number_of_items_is_named_without_contradiction() -> None:
+    more = MIDDLE.tasks["r3_1"].model_copy(update={"expected": None})
+    (reason,) = item_differences([STRONG, copied(MIDDLE, "more", tasks=MIDDLE.tasks | {"r3_1": more})])
+    assert reason == (
+        "strong and more answered the same items, but differ in how many there are of r3_1 (50 and unknown): score "
+        "both against the same edition"
+    )
+
+
+def test_one_file_under_two_names_is_ranked_once_and_makes_no_majority() -> None:
+    warm = copied(STRONG, "warm", protocol=STRONG.protocol | {"temperature": 1.0})
+    again = [warm.model_copy(update={"model": f"warm{number}"}) for number in (2, 3)]
+    board = leaderboard([warm, *again, MIDDLE, WEAK])
+    assert [entry.result.model for entry in board.entries] == ["middle", "weak"]
+    reasons = {refusal.model: refusal.reasons for refusal in board.refused}
+    for name in ("warm2", "warm3"):
+        assert reasons[name] == ("it was read from the same files as warm: one result under two names; leave one out",)
+    said = "warm and warm2 were read from the same files: one result under two names"
+    assert said in warnings([warm, *again])
+    assert said not in warnings([warm, copied(warm, "warm2")])
+
+
+def test_files_that_give_no_r4_result_are_refused_by_name() -> None:
+    sentence = "left out, damaged: a/b/scene_score.json: score_composed is 99.0"
+    run = closed_loop(50, 1, missing=2).model_copy(update={"left_out": (sentence,)})
+    assert sentence in check_submission(STRONG.model_copy(update={"closed_loop": run}))
 
 
 def test_two_of_one_name_are_refused() -> None:

@@ -159,7 +159,7 @@ class TestClosedLoop:
         (folder / FAMILIES[1] / f"{FAMILIES[1]}_01" / "scene_score.json").write_text('{"scene_id": ', encoding="utf-8")
         (found,) = read_place(folder)
         assert len(found.closed_loop.episodes) == 9
-        assert any("damaged" in note and "repeat the command" in note for note in found.notes)
+        assert any("damaged" in note and "repeat the command" in note for note in found.closed_loop.left_out)
 
 
 class TestScoreFiles:

@@ -34,11 +34,37 @@ def scored(task: str = "r1_1_a", **changes: object) -> TaskResult:
         ({"rules": {"official": RuleScore(score=40.0)}}, "is not the mean of its items"),
         ({"rules": {"official": RuleScore(score=51.5), "flexible": RuleScore(score=51.5)}}, "lacks its score"),
         ({"rules": {}}, "at least 1 item"),
+        (
+            {"rules": {"official": RuleScore(score=51.5, parse_fail=0.25)}},
+            "parse_fail is 0.25, but only a share of 0 of its items scores 0",
+        ),
+        ({"boxes": {"pixels": 51.5}}, "task r1_1_a: boxes are given, but it asks for none"),
+        (
+            {
+                "task": "r1_3",
+                "items": (),
+                "boxes": {"pixels": 99.0},
+                "rules": {"flexible": RuleScore(score=51.5)},
+            },
+            "boxes.pixels is 99, but its score under the rule flexible, which is that in pixels, is 51.5",
+        ),
     ],
 )
 def test_a_task_result_that_contradicts_itself_is_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         scored(**changes)
+
+
+@pytest.mark.parametrize(("score", "failed"), [(99.0, 1.0), (0.02, 1.0), (50.02, 0.5), (100.0, 0.001)])
+def test_unread_replies_bound_a_score(score: float, failed: float) -> None:
+    with pytest.raises(ValidationError, match=f"score is {score:g}, but parse_fail {failed:g} leaves at most"):
+        RuleScore(score=score, parse_fail=failed)
+    assert RuleScore(score=100 * (1 - failed), parse_fail=failed).parse_fail == failed
+
+
+def test_a_task_with_a_score_is_not_absent() -> None:
+    with pytest.raises(ValidationError, match=r"absent says why r1_1_a has no score \(no judge\), but tasks holds one"):
+        ModelResult(model="m", tasks={"r1_1_a": scored()}, absent={"r1_1_a": "no judge"})
 
 
 def test_duplicated_items_are_refused_by_name() -> None:
@@ -312,7 +338,7 @@ class TestComparability:
         assert "R4 repeats differ (a: 2; b: 1)" in said
         assert (
             "a and b did not answer the same items of r1_1_a (50 and 47 of 50 items), r1_1_b (50 and 47 of 50 items), "
-            "r1_1_c (50 and 47 of 50 items) and 11 more: 658 items in common, 42 only of a, 0 only of b"
+            "r1_1_c (50 and 47 of 50 items) and 11 more: 658 in common, 42 only of a, 0 only of b"
         ) in said
         assert "did not answer" not in "\n".join(warnings([first, model("c", 3)]))
 
