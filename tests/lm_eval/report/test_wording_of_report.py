@@ -170,6 +170,14 @@ class TestSingleNumbers:
         assert "1 measured model," in said
         assert not re.search(r"(?<![\d,.-])1 (runs|scenarios|models|items|tasks|decisions)\b", said)
 
+    def test_scenarios_of_the_suite_are_told_from_planned_runs(self) -> None:
+        run = closed_loop(60, 1, per_family=1, repeats=1)
+        part = run.model_copy(update={"episodes": run.episodes[:3], "planned": 3})
+        suite = tuple(episode.scenario for episode in run.episodes)
+        given = ModelResult(model="part", closed_loop=part.model_copy(update={"suite_scenarios": suite}))
+        said = text_of(given, paper=False)
+        assert f"over 3 scenarios of the suite's {len(suite)} (3 of 3 planned runs of them have a result)" in said
+
     def test_r4_alone_has_no_edition(self) -> None:
         said = text_of(self.alone, model("both", 1, driving=None))
         assert caveats.OTHER_EDITION.format(edition="sim") in said
