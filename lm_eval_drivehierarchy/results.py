@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from drivehierarchy_gym.errors import DriveHierarchyError
-from drivehierarchy_gym.scoring import VoidReason
+from drivehierarchy_gym.scoring import PENALTIES, VoidReason
 from drivehierarchy_gym.surrogates import without_surrogates
 from lm_eval_drivehierarchy.aggregation import open_weights, rank_weights, weighted_error, weighted_sum
 from lm_eval_drivehierarchy.paper_tables import PaperTables, paper_tables
@@ -209,6 +209,11 @@ class Episode(_Record):
             )
         if self.termination in get_args(VoidReason):
             raise ValueError(f"{self.label}: termination is {self.termination!r}, a void run, which has no score")
+        if self.termination in PENALTIES and not self.events:
+            raise ValueError(f"{self.label}: termination is {self.termination!r}, but events lists none")
+        ends = [event for event in self.events if event in PENALTIES]
+        if self.termination == "destination_reached" and ends:
+            raise ValueError(f"{self.label}: termination is 'destination_reached', but the event {ends[0]} ends a run")
         return self
 
 

@@ -161,6 +161,37 @@ class TestClosedLoop:
         assert len(found.closed_loop.episodes) == 9
         assert any("damaged" in note and "repeat the command" in note for note in found.closed_loop.left_out)
 
+    @pytest.mark.parametrize(
+        ("change", "fault"),
+        [
+            ("", "Expecting value"),
+            ('{"scene_id": ', "Expecting value"),
+            ({"score_composed": 99.0}, "score_composed is 99.0"),
+            ({"score_composed": float("nan")}, "score_composed: Input should be a finite number"),
+            (
+                {"score_route": 100.0, "score_composed": 18.0},
+                "score_route: found 100.0, but meta.completed_distance_m 50.0",
+            ),
+            ({"scene_id": "another"}, "scene_id: found 'another' in the folder of '01_"),
+            ({"events": []}, "score_safety is 0.2"),
+            ({"status": "Completed"}, "status: found 'Completed'"),
+        ],
+    )
+    def test_the_leaderboard_says_which_r4_file_is_wrong_and_how(
+        self, tmp_path: Path, change: str | dict, fault: str
+    ) -> None:
+        path = write_run(tmp_path) / FAMILIES[0] / f"{FAMILIES[0]}_01" / "scene_score.json"
+        if isinstance(change, dict):
+            change = json.dumps(json.loads(path.read_text(encoding="utf-8")) | change)
+        path.write_text(change, encoding="utf-8")
+        out = str(tmp_path / "board.html")
+        found = CliRunner().invoke(app, ["leaderboard", str(tmp_path), "--out", out], env={"COLUMNS": "600"})
+        assert found.exit_code == 1, found.output
+        (line,) = [line for line in found.output.splitlines() if "scene_score.json" in line]
+        assert line.startswith(f"not ranked driver: left out, damaged: {path}: ")
+        assert fault in line
+        assert "repeat the command that made it" in line
+
 
 class TestScoreFiles:
     def test_ours_comes_back_whole(self, tmp_path: Path) -> None:

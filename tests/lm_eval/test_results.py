@@ -118,6 +118,15 @@ def test_a_consistent_run_is_whole_and_a_part_names_the_rest() -> None:
         ({"repeat": -1}, "greater than or equal to 0"),
         ({"decisions": -1}, "greater than or equal to 0"),
         ({"faults": -1}, "greater than or equal to 0"),
+        ({"events": []}, "termination is 'scenario_timeout', but events lists none"),
+        (
+            {"termination": "collision_vehicle", "events": []},
+            "termination is 'collision_vehicle', but events lists none",
+        ),
+        (
+            {"termination": "destination_reached", "events": ["collision_static", "destination_reached"]},
+            "termination is 'destination_reached', but the event collision_static ends a run",
+        ),
         ({"termination": "system_error"}, "termination is 'system_error', a void run"),
         ({"termination": "manual_interrupt"}, "termination is 'manual_interrupt', a void run"),
     ],
