@@ -61,7 +61,7 @@ def score_replies(found: ReplySet, judge: LingoJudge | NoJudge) -> ModelResult:
     """Scores every reply under both rules. Missing replies lower n; a task without a score is in `absent`."""
     tasks: dict[str, TaskResult] = {}
     absent: dict[str, str] = {}
-    notes = list(found.problems)
+    notes = [*found.problems, *found.superseded]
     for task in TASKS:
         replies = found.tasks.get(task.id)
         if replies is None:

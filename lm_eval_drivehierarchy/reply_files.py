@@ -23,6 +23,7 @@ from .results import MIXED
 from .scoring import TruthError, read_truth
 from .tasks import LM_EVAL_GROUP, TASKS, TASKS_BY_ID, Task
 from .tasks import task as task_named
+from .wording import counted
 
 PREDICTION_SUFFIX = "_pred.jsonl"
 SAMPLES = re.compile(rf"samples_{LM_EVAL_GROUP}_(?P<task>\w+?)_(?P<date>\d{{4}}-\d\d-\d\dT[\d.-]+)\.jsonl")
@@ -70,6 +71,8 @@ class ReplySet:
     protocol: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    superseded: list[str] = field(default_factory=list)
+    """Sentences about the files of older runs, which are left out though nothing is wrong with them."""
 
 
 def questions_of_edition(edition: Edition) -> dict[str, Question]:
@@ -111,8 +114,8 @@ def _edition_truth(kind: str, answer: str, meta: Mapping[str, Any]) -> Any:
 def read_replies(folder: Path, questions: Mapping[str, Question] | None = None) -> ReplySet:
     """Every reply in `folder` or one level below it, of one model.
 
-    Of several lm-eval runs of a task the newest counts; of several records of an item the first counts and the others
-    are named. `questions` adds to predictions what their files do not hold: options, image sizes, scenes, and how many
+    Of several lm-eval runs of a task the newest counts, of several records of an item the first; the others are named.
+    `questions` adds to predictions what their files do not hold: options, image sizes, scenes, and how many
     items there are.
 
     Raises ReplyFileError when there is nothing to read, or files of both kinds, or of several models.
@@ -312,17 +315,22 @@ def write_predictions(folder: Path, replies: Mapping[str, TaskReplies]) -> list[
 
 def _read_samples(folder: Path, paths: Sequence[Path]) -> ReplySet:
     found = ReplySet(folder, folder.name)
-    newest: dict[str, tuple[str, Path]] = {}
+    runs: dict[str, list[tuple[str, Path]]] = {}
     for path in paths:
         match = SAMPLES.fullmatch(path.name)
         assert match is not None
         if match["task"] not in TASKS_BY_ID:
             found.problems.append(f"{path}: {match['task']!r} is not one of the fourteen tasks; left out")
             continue
-        newest[match["task"]] = max(newest.get(match["task"], ("", path)), (match["date"], path))
+        runs.setdefault(match["task"], []).append((match["date"], path))
     for task in TASKS:
-        if task.id in newest:
-            date, path = newest[task.id]
+        if task.id in runs:
+            *older, (date, path) = sorted(runs[task.id])
+            if older:
+                found.superseded.append(
+                    f"{task.id}: {counted(len(older), 'older run')} left out, {path.name} counts: "
+                    + ", ".join(str(left) for _, left in older)
+                )
             _read_task_samples(found, task, path)
             _read_results(found, folder / RESULTS.format(date=date))
     if not found.tasks:

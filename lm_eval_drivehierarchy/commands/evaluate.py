@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import logging
 import os
@@ -15,15 +16,20 @@ from rich.console import Console
 
 from drivehierarchy_data.editions import find_edition
 from drivehierarchy_gym.agents.chat import ChatClient
+from drivehierarchy_gym.errors import DriveHierarchyError
 
 from ..final_score import FILE_NAME, final_score, score_replies
 from ..judge import find_judge
 from ..outputs import write_json
 from ..reply_files import read_replies
-from ..tasks import LM_EVAL_GROUP
+from ..tasks import LM_EVAL_GROUP, RANKS, TASKS, rank_group
 from .score import INCOMPLETE, left_out, print_result
 
 ANSWERS = "answers.jsonl"
+
+
+class EvaluationError(DriveHierarchyError, ValueError):
+    """A run that cannot be started as asked for."""
 
 
 def evaluate(
@@ -49,11 +55,14 @@ def evaluate(
     """Evaluate a model behind an OpenAI-compatible endpoint on R1-R3.
 
     Every answer is written to OUT/answers.jsonl as it arrives. After an interruption, or when some questions had no
-    answer, the same command asks only the rest. The edition, the endpoint and the name of its model are checked first.
+    answer, the same command asks only the rest. Tasks, options, the edition, the endpoint and the name of its model are
+    checked first.
 
-    Exit code 0: every item that was asked is scored. 1: the scores are written, but some items have no reply. 2:
-    refused or broken off; what was answered is kept.
+    Exit code 0: every item that was asked is scored, or has a reason other than its reply (r1_4 without a judge). 1:
+    the scores are written, but some items have no reply. 2: refused or broken off; what was answered is kept.
     """
+    check_tasks(tasks)
+    check_options(extra or ())
     find_edition(edition)
     check_endpoint(base_url, model, api_key_variable)
     model_arguments = {
@@ -89,6 +98,23 @@ def evaluate(
     typer.echo(f"scores: {path}")
     if left_out(found, every_item=limit is None):
         raise typer.Exit(INCOMPLETE)
+
+
+def check_tasks(tasks: str) -> None:
+    """Raises EvaluationError for a name or pattern that is no task or group of this benchmark."""
+    known = [LM_EVAL_GROUP, *map(rank_group, RANKS), *(task.lm_eval_name for task in TASKS)]
+    for name in tasks.split(","):
+        if not fnmatch.filter(known, name.strip()):
+            raise EvaluationError(f"--tasks: no task {name.strip()!r}; known: {', '.join(known)}")
+
+
+def check_options(options: Sequence[str]) -> None:
+    """Raises EvaluationError for an option of lm-eval that these tasks cannot be run with."""
+    for option in options:
+        name = option.partition("=")[0]
+        # argparse takes "--num_few" and "-f2" as well.
+        if (name.startswith("--n") and "--num_fewshot".startswith(name)) or name.startswith("-f"):
+            raise EvaluationError(f"{option}: the tasks of DriveHierarchy are zero-shot; run without it")
 
 
 def check_endpoint(base_url: str, model: str, api_key_variable: str) -> None:

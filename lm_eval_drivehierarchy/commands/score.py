@@ -57,10 +57,11 @@ def score(
 
     Reads the release's prediction files and the samples of `lm_eval --log_samples`. A line that cannot be used is named
     and left out; a missing reply is not an answer. Of several records of an item the first counts and the others are
-    named; of several lm_eval runs of a task the newest counts.
+    named; of several lm_eval runs of a task the newest counts and the files of the others are named.
 
-    Exit code 0: every item is scored, or has a reason other than its reply (no judge). 1: the scores are written, but
-    a record was left out or an item has no reply. 2: refused, nothing is written.
+    Exit code 0: every item is scored, or has a reason other than its reply (r1_4 without a judge), whatever an older
+    run holds. 1: the scores are written, but a record was left out or an item has no reply. 2: refused, nothing is
+    written.
     """
     if edition is not None and release is not None:
         raise ReplyFileError("give --edition or --release, not both")
@@ -91,7 +92,10 @@ def score(
 
 
 def left_out(found: ReplySet, *, every_item: bool = True) -> bool:
-    """True when a record could not be used or has no reply; with `every_item` also when an item has no record."""
+    """True when a record could not be used or has no reply; with `every_item` also when an item has no record.
+
+    An older run that a newer one replaces is not missed: `eval` leaves one behind whenever it goes on.
+    """
     return bool(found.problems) or any(
         replies.problems
         or any(reply.text is None for reply in replies.replies)

@@ -191,6 +191,11 @@ def test_eval_checks_edition_and_endpoint_before_anything_else(
         assert not out.exists()
         return str(done.stderr)
 
+    unknown = refused("random", url, "--tasks", "drivehierarchy_r1,nosuch")
+    assert unknown.startswith("error: --tasks: no task 'nosuch'; known: drivehierarchy, drivehierarchy_r1, ")
+    assert unknown.rstrip().endswith("drivehierarchy_r3_2")
+    assert refused("random", url, "--", "--num_fewshot", "2").startswith("error: --num_fewshot: ")
+    assert refused("random", url, "--", "--num_fewshot=2").startswith("error: --num_fewshot=2: ")
     assert refused("random", url, "--edition", "/nowhere").startswith("error: no edition '/nowhere'")
     named = refused("Qwen/Qwen3-VL-8B-Instruct", url)
     assert "no model 'Qwen/Qwen3-VL-8B-Instruct'; it has random; give its name as the model (--model)" in named

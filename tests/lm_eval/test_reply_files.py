@@ -11,6 +11,9 @@ import pytest
 from drivehierarchy_data.editions import Edition
 from drivehierarchy_data.release import QUESTION_FILES
 from lm_eval_drivehierarchy.baselines import true_value
+from lm_eval_drivehierarchy.commands.score import left_out
+from lm_eval_drivehierarchy.final_score import score_replies
+from lm_eval_drivehierarchy.judge import NoJudge
 from lm_eval_drivehierarchy.parsing import render
 from lm_eval_drivehierarchy.reply_files import (
     ReplyFileError,
@@ -243,6 +246,25 @@ class TestSamples:
         assert [reply.text for reply in found.tasks["r1_1_a"].replies] == ["no idea"]
         assert len(found.problems) == 1
         assert "results_2027-01-01T00-00-00.000001.json: cannot be read" in found.problems[0]
+
+    def test_older_runs_are_counted_and_named_and_nothing_is_missed(self, tmp_path: Path, edition: Edition) -> None:
+        samples_of(edition, tmp_path)
+        (document,) = edition.documents("r1_1_b")[:1]
+        oldest = tmp_path / "samples_drivehierarchy_r1_1_b_2020-01-01T00-00-00.000001.jsonl"
+        older = tmp_path / f"samples_drivehierarchy_r1_1_b_{DATE}.jsonl"
+        newer = tmp_path / "samples_drivehierarchy_r1_1_b_2027-01-01T00-00-00.000001.jsonl"
+        write_lines(oldest, [sample(document, "1", "official")])
+        newer.write_text(older.read_text())
+        (tmp_path / "results_2027-01-01T00-00-00.000001.json").write_text(
+            (tmp_path / f"results_{DATE}.json").read_text()
+        )
+        found = read_replies(tmp_path)
+        assert found.superseded == [f"r1_1_b: 2 older runs left out, {newer.name} counts: {oldest}, {older}"]
+        assert found.problems == []
+        assert found.superseded[0] in score_replies(found, NoJudge("off")).notes
+        for replies in found.tasks.values():
+            replies.replies = [reply for reply in replies.replies if reply.text is not None]
+        assert not left_out(found, every_item=False)
 
     @pytest.mark.parametrize(
         ("newer", "expected"),
