@@ -7,7 +7,7 @@ run again, give the same number? A benchmark with a single deterministic run (th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -101,9 +101,10 @@ def compare_closed_loop(
     shape: dict[str, Any] = {"level": level, "replicates": replicates, "seed": seed}
     names = sorted(set(families))
     if len(names) == len(common):
-        return compare(["R4"] * len(common), scenarios, differences, {"R4": {"R4": 1.0}}, **shape)
+        return _of_scenarios(compare(["R4"] * len(common), scenarios, differences, {"R4": {"R4": 1.0}}, **shape))
     found = compare(families, scenarios, differences, {"R4": {name: 1 / len(names) for name in names}}, **shape)
-    return found | compare(families, scenarios, differences, {name: {name: 1.0} for name in names}, **shape)
+    found |= compare(families, scenarios, differences, {name: {name: 1.0} for name in names}, **shape)
+    return _of_scenarios(found)
 
 
 def _scenario_means(episodes: Sequence[tuple[str, str, float]]) -> dict[tuple[str, str], float]:
@@ -116,8 +117,20 @@ def _scenario_means(episodes: Sequence[tuple[str, str, float]]) -> dict[tuple[st
 def _count_episodes(estimate: Estimate, episodes: int) -> Estimate:
     return Estimate(
         estimate.value, estimate.low, estimate.high, estimate.stderr, episodes, estimate.clusters, estimate.level,
-        estimate.reason.replace("scene", "scenario") if estimate.reason else None,
+        _in_scenarios(estimate.reason),
     )  # fmt: skip
+
+
+def _of_scenarios(found: dict[str, Comparison]) -> dict[str, Comparison]:
+    return {
+        name: replace(each, difference=replace(each.difference, reason=_in_scenarios(each.difference.reason)))
+        for name, each in found.items()
+    }
+
+
+def _in_scenarios(reason: str | None) -> str | None:
+    """A reason of the statistics, whose scenes are here scenarios."""
+    return reason.replace("scene", "scenario") if reason else None
 
 
 def _over_repeats(

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lm_eval_drivehierarchy.statistics.closed_loop import closed_loop_estimates
+from lm_eval_drivehierarchy.statistics.closed_loop import closed_loop_estimates, compare_closed_loop
 
 FAMILIES = [f"{number:02d}" for number in range(4)]
 
@@ -85,3 +85,13 @@ def test_nan_and_empty_input_are_refused() -> None:
         closed_loop_estimates(["a"], ["f"], [float("nan")])
     with pytest.raises(ValueError, match="no scored episode"):
         closed_loop_estimates([], [], [])
+
+
+def test_a_comparison_gives_its_reasons_in_scenarios() -> None:
+    driven = [("a", "a1", 10.0), ("a", "a2", 20.0), ("b", "b1", 30.0)]
+    better = [(family, scenario, score + 5) for family, scenario, score in driven]
+    for pairs in ((driven, better), (driven[1:], better[1:])):
+        found = compare_closed_loop(*pairs)
+        reasons = [comparison.difference.reason for comparison in found.values()]
+        assert all("scenario" in reason and "scene " not in reason for reason in reasons)
+        assert {comparison.verdict for comparison in found.values()} == {"undecided"}
