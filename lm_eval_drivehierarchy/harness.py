@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,16 @@ from typing import Any
 import datasets
 from lm_eval.api.samplers import ContextSampler
 
-from drivehierarchy_data.editions import BUILD_COMMANDS, DATA_FOLDER, SAMPLE, Edition, edition_folder, find_edition
+from drivehierarchy_data.editions import (
+    BUILD_COMMANDS,
+    DATA_FOLDER,
+    ENVIRONMENT_VARIABLE,
+    SAMPLE,
+    SIM_EDITION,
+    Edition,
+    edition_folder,
+    find_edition,
+)
 from drivehierarchy_data.errors import ImageError
 from drivehierarchy_data.images import ImageSequence
 from drivehierarchy_data.items import references, truth
@@ -145,7 +155,8 @@ def load(
         )
     if task_named(task).kind == "text" and isinstance(judge := find_judge(), NoJudge):
         _log.warning("task %s and S_open will have no score: %s", task, judge.reason)
-    _tell_edition(found.name, found.folder)
+    by_name = (edition or os.environ.get(ENVIRONMENT_VARIABLE) or SIM_EDITION) == SIM_EDITION
+    _tell_edition(found.name, found.folder, by_name)
     whole = _whole(task, documents) if check_images else documents
     rows = [_row(document, found, len(documents), handling.placeholders) for document in whole]
     return {"test": datasets.Dataset.from_list(rows)}
@@ -173,11 +184,15 @@ def _whole(task: str, documents: Sequence[dict[str, Any]]) -> list[dict[str, Any
 
 
 @cache
-def _tell_edition(name: str, folder: Path) -> None:
-    """Says once which data is used; aloud when it is the small sample, whose scores are no results."""
+def _tell_edition(name: str, folder: Path, by_name: bool) -> None:
+    """Says once which data is used; aloud when it is the small sample, whose scores are no results.
+
+    `by_name`: the sample was not given as a folder, but found where no sim edition is built.
+    """
     if folder == SAMPLE / DATA_FOLDER:
         _log.warning(
-            "using the small sample of the sim edition in %s, which only shows that a set-up works; for results: %s",
+            "%susing the small sample of the sim edition in %s, which only shows that a set-up works; for results: %s",
+            "no sim edition is built: " if by_name else "",
             folder,
             BUILD_COMMANDS["sim"].format(folder=edition_folder("sim")).replace("--size mini", "--size full"),
         )

@@ -29,15 +29,19 @@ _EditionArgument = Annotated[
 ]
 
 
+NAVSIM_HELP = (
+    "NAVSIM: the folder that holds navsim_logs/ and sensor_blobs/, or the one that holds navsim_L3_2/images/ "
+    "(the release's paths are NAVSIM_RANK/navsim_L3_2/images/…)."
+)
+
+
 @app.command("import-release")
 def import_release_command(
     release: Annotated[Path | None, typer.Option(help="Folder of the authors' release.", show_default=False)] = None,
     nuscenes: Annotated[Path | None, typer.Option(help="nuScenes: the folder that holds samples/.")] = None,
     drama: Annotated[Path | None, typer.Option(help="DRAMA: the folder that holds combined/.")] = None,
     lingoqa: Annotated[Path | None, typer.Option(help="LingoQA: the folder that holds images/.")] = None,
-    navsim: Annotated[
-        Path | None, typer.Option(help="NAVSIM: the folder that holds navsim_logs/ and sensor_blobs/.")
-    ] = None,
+    navsim: Annotated[Path | None, typer.Option(help=NAVSIM_HELP)] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write; default: where lm_eval finds it.")] = None,
 ) -> None:
     """Turn the authors' records and your copies of their images into the edition `release`. Resumes."""

@@ -186,7 +186,12 @@ class TestLoad:
             load(task="r1_1_a")
         told = [record.getMessage() for record in caplog.records if "small sample" in record.getMessage()]
         assert len(told) == 1
+        assert told[0].startswith("no sim edition is built: using the small sample")
         assert "drivehierarchy data build --edition sim --size full --out" in told[0]
+        caplog.clear()
+        load(task="r1_1_a", edition=str(edition.folder))
+        (asked_for,) = [record.getMessage() for record in caplog.records if "small sample" in record.getMessage()]
+        assert asked_for.startswith("using the small sample")
 
     def test_items_with_damaged_images_are_left_out_and_still_counted(
         self, tmp_path: Path, caplog: pytest.LogCaptureFixture
