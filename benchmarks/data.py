@@ -13,6 +13,7 @@ from pathlib import Path
 
 from drivehierarchy_data.build import build_sim
 from drivehierarchy_data.builders import BUILDERS
+from drivehierarchy_data.selection import thin_out
 from drivehierarchy_data.sizes import SIZES
 from drivehierarchy_data.sources.drives import recipe
 from drivehierarchy_data.sources.sim import Cameras, SimSource, drive
@@ -34,21 +35,34 @@ def measure_parts(drives: int) -> float:
     source.clip(recipe(0, "test", 0))
     start = time.perf_counter()
     clips = [source.clip(recipe(0, "test", number)) for number in range(drives)]
-    whole = (time.perf_counter() - start) / drives
-    source.close()
-    pictures = sum(len(frame.images) for clip in clips if clip for frame in clip.frames) / drives
+    labelling = (time.perf_counter() - start) / drives - driving
 
     start = time.perf_counter()
-    drafts = sum(1 for clip in clips if clip for builder in BUILDERS.values() for _ in builder(clip)) / drives
+    drafts, shown = 0, []
+    for number, clip in enumerate(clips):
+        kept = [d for task, ask in BUILDERS.items() if clip for d in thin_out(ask(clip), f"{number}:{task}")]
+        views = sorted({view for draft in kept for view in draft.views})
+        shown += [clip.frames[index].images[camera] for index, camera in views if clip]
+        drafts += len(kept)
     asking = (time.perf_counter() - start) / drives
+
+    start = time.perf_counter()
+    for image in shown:
+        image.encoded()
+    picturing = (time.perf_counter() - start) / drives
+    source.close()
     print(f"drive and simulate   {driving:8.2f} s per drive")
-    print(f"picture and label    {whole - driving:8.2f} s per drive, {pictures / (whole - driving):6.1f} frames/s")
-    print(f"ask                  {asking:8.2f} s per drive, {drafts / asking:6.0f} drafts/s")
-    return whole + asking
+    print(f"label                {labelling:8.2f} s per drive")
+    print(f"ask                  {asking:8.2f} s per drive, {drafts / drives:.0f} drafts kept")
+    print(f"picture              {picturing:8.2f} s per drive, {len(shown) / drives / picturing:6.1f} frames/s")
+    return driving + labelling + asking + picturing
 
 
 def estimate(seconds: float, workers: int) -> None:
-    """Prints what the sizes take at so many seconds per drive, as long as every worker has a core of its own."""
+    """Prints what the sizes take at so many seconds per drive, as long as every worker has a core of its own.
+
+    Two workers on two threads of one core are slower than that; `--build` measures a whole size.
+    """
     for name, size in SIZES.items():
         drives = sum(size.drives.values())
         print(f"{name:<6} {drives:4d} drives, about {drives * seconds / workers / 60:6.1f} min on {workers} workers")
