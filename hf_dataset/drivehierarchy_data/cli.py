@@ -167,8 +167,6 @@ def check(edition: _EditionArgument = None) -> None:
     for problem in problems:
         typer.echo(problem)
     if problems:
-        are = "is" if len(problems) == 1 else "are"
-        raise DataError(
-            f"{found.folder}: {counted(len(problems), 'file')} {are} not as recorded; rebuild or re-copy the edition"
-        )
+        differing = counted(len(problems), "file is", "files are")
+        raise DataError(f"{found.folder}: {differing} not as recorded; rebuild or re-copy the edition")
     typer.echo(f"{found.folder}: {len(found.manifest.files)} files are as recorded")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -115,3 +116,13 @@ def model(
             ),
         ),
     )
+
+
+def stored(folder: Path, *models: ModelResult) -> list[str]:
+    """Files of results, one a model."""
+    paths = []
+    for given in models:
+        path = folder / f"{given.model}.json"
+        path.write_text(given.model_dump_json(), encoding="utf-8")
+        paths.append(str(path))
+    return paths

@@ -18,7 +18,7 @@ from lm_eval_drivehierarchy.results import (
     TaskResult,
 )
 
-from .made_results import closed_loop, model, task_result
+from .made_results import closed_loop, model, stored, task_result
 
 
 def copied(submission: ModelResult, name: str, **changes: object) -> ModelResult:
@@ -292,16 +292,13 @@ def test_the_protocol_lists_only_what_all_share() -> None:
 
 
 def test_command_writes_the_page_and_fails_on_a_refusal(tmp_path: Path) -> None:
-    paths = []
-    for given in (STRONG, WEAK, model("short", 1, without=["r1_4"])):
-        paths.append(tmp_path / f"{given.model}.json")
-        paths[-1].write_text(given.model_dump_json(), encoding="utf-8")
+    paths = stored(tmp_path, STRONG, WEAK, model("short", 1, without=["r1_4"]))
     out = tmp_path / "board.html"
-    good = CliRunner().invoke(app, ["leaderboard", *map(str, paths[:2]), "--out", str(out)], env={"COLUMNS": "150"})
+    good = CliRunner().invoke(app, ["leaderboard", *paths[:2], "--out", str(out)], env={"COLUMNS": "150"})
     assert good.exit_code == 0, good.output
     text = out.read_text(encoding="utf-8")
     assert text.startswith("<!doctype html>")
     assert "strong" in text
-    refused = CliRunner().invoke(app, ["leaderboard", *map(str, paths), "--out", str(out)], env={"COLUMNS": "150"})
+    refused = CliRunner().invoke(app, ["leaderboard", *paths, "--out", str(out)], env={"COLUMNS": "150"})
     assert refused.exit_code == 1
     assert "not ranked short: no score for r1_4" in refused.output

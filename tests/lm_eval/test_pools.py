@@ -11,7 +11,7 @@ from lm_eval_drivehierarchy.pools import PoolError, read_pool
 from lm_eval_drivehierarchy.results import ModelResult, ResultsError
 from lm_eval_drivehierarchy.tasks import TASKS
 
-from .made_results import model
+from .made_results import model, stored
 
 SCORES = paper_tables().open_scores()
 
@@ -44,16 +44,6 @@ def test_results_join_a_table(tmp_path: Path) -> None:
     assert pool.scores["mine"] == pytest.approx(mine.scores("flexible"))
     assert len(pool.scores) == 16
     assert [note for note in pool.notes if "a table does not say on which edition" in note]
-
-
-def stored(folder: Path, *models: ModelResult) -> list[str]:
-    """Files of results, one a model."""
-    paths = []
-    for given in models:
-        path = folder / f"{given.model}.json"
-        path.write_text(given.model_dump_json(), encoding="utf-8")
-        paths.append(str(path))
-    return paths
 
 
 class TestOnlyWhatAReportWouldPutIntoOneTable:

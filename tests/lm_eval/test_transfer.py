@@ -16,7 +16,7 @@ from lm_eval_drivehierarchy.report.markdown import markdown
 from lm_eval_drivehierarchy.results import ModelResult, RuleScore, TaskResult
 from lm_eval_drivehierarchy.transfer import TransferError, page, paper_transfer, transfer
 
-from .made_results import closed_loop, model, task_result
+from .made_results import closed_loop, model, stored, task_result
 
 BASE = model("base", 1, level=40, driving=30)
 
@@ -145,16 +145,8 @@ class TestCommands:
     def invoke(self, *arguments: str):
         return CliRunner().invoke(app, ["sft", *arguments], env={"COLUMNS": "200", "TERM": "dumb"})
 
-    def files(self, folder: Path, *models: ModelResult) -> list[str]:
-        paths = []
-        for given in models:
-            path = folder / f"{given.model}.json"
-            path.write_text(given.model_dump_json(), encoding="utf-8")
-            paths.append(str(path))
-        return paths
-
     def test_compare_with_the_paper_beside(self, tmp_path: Path) -> None:
-        paths = self.files(tmp_path, BASE, tuned(r1_2_a=90, r3_1=8))
+        paths = stored(tmp_path, BASE, tuned(r1_2_a=90, r3_1=8))
         out = tmp_path / "out"
         result = self.invoke("compare", *paths, "--on", "tuned=R1_2_A", "--paper", "--out", str(out))
         assert result.exit_code == 0, result.output
@@ -192,7 +184,7 @@ class TestCommands:
         ],
     )
     def test_what_is_missing_is_asked_for(self, tmp_path: Path, arguments: list[str], message: str) -> None:
-        base, run = self.files(tmp_path, BASE, tuned(r1_2_a=90))
+        base, run = stored(tmp_path, BASE, tuned(r1_2_a=90))
         result = self.invoke(*(argument.format(base=base, tuned=run) for argument in arguments))
         assert result.exit_code == 2
         assert message in result.output.replace("\n", " ")
@@ -202,7 +194,7 @@ class TestCommands:
             task: TaskResult(task=task, n=1000, rules={"official": RuleScore(score=score)})
             for task, score in paper_tables().table3.baseline.tasks.items()
         }
-        (path,) = self.files(tmp_path, ModelResult(model="base", edition="release", tasks=tasks))
+        (path,) = stored(tmp_path, ModelResult(model="base", edition="release", tasks=tasks))
         result = self.invoke("targets", path, "--json")
         record = json.loads(result.output)
         assert record["groups"] == {
@@ -216,7 +208,7 @@ class TestCommands:
         assert "convention" in shown.output
 
     def test_targets_on_another_edition_need_rivals(self, tmp_path: Path) -> None:
-        base, rival = self.files(tmp_path, BASE, model("rival", 2, level=90, driving=None))
+        base, rival = stored(tmp_path, BASE, model("rival", 2, level=90, driving=None))
         result = self.invoke("targets", base, "--against", rival, "--json", "--threshold", "-0.5")
         record = json.loads(result.output)
         assert record["targets"]

@@ -21,7 +21,7 @@ from lm_eval_drivehierarchy.results import ModelResult, ResultsError
 from lm_eval_drivehierarchy.statistics.paired import Verdict
 from lm_eval_drivehierarchy.tasks import TASKS
 
-from ..made_results import closed_loop, model
+from ..made_results import closed_loop, model, stored
 
 MODELS = [
     model("alpha-7B", 1, level=45),
@@ -405,13 +405,10 @@ class TestWriters:
 
 class TestCommand:
     def run(self, tmp_path: Path, *extra: str):
-        paths = []
-        for given in MODELS:
-            path = tmp_path / f"{given.model}.json"
-            path.write_text(given.model_dump_json(), encoding="utf-8")
-            paths.append(str(path))
         return CliRunner().invoke(
-            app, ["report", *paths, "--out", str(tmp_path / "out"), *extra], env={"COLUMNS": "180", "TERM": "dumb"}
+            app,
+            ["report", *stored(tmp_path, *MODELS), "--out", str(tmp_path / "out"), *extra],
+            env={"COLUMNS": "180", "TERM": "dumb"},
         )
 
     def test_numbers_of_every_format_come_from_the_result_files(self, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from lm_eval_drivehierarchy.statistics.estimates import Estimate
 from lm_eval_drivehierarchy.statistics.paired import Comparison
 from lm_eval_drivehierarchy.tasks import TASKS
 
-from ..made_results import closed_loop, model
+from ..made_results import closed_loop, model, stored
 
 
 def text_of(*models: ModelResult, **options: bool) -> str:
@@ -279,11 +279,7 @@ class TestPage:
 @pytest.mark.parametrize("columns", [60, 80, 100])
 def test_the_terminal_cuts_no_number(tmp_path: Path, columns: int) -> None:
     models = [model("a-vision-language-model-7B-instruct", 1), model("b", 2, without=["r1_4"])]
-    paths = []
-    for given in models:
-        path = tmp_path / f"{given.model}.json"
-        path.write_text(given.model_dump_json(), encoding="utf-8")
-        paths.append(str(path))
+    paths = stored(tmp_path, *models)
     environment = {"COLUMNS": str(columns), "TERM": "dumb"}
     result = CliRunner().invoke(app, ["report", *paths, "--out", str(tmp_path / "out")], env=environment)
     assert result.exit_code == 0, result.output
