@@ -74,10 +74,12 @@ class Polyline:
         return np.concatenate(([0.0], np.cumsum(steps)))
 
     @cached_property
-    def _segments(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """East and north extent of every segment, and the square of its length (N - 1,)."""
+    def _segments(self) -> tuple[NDArray[np.float64], ...]:
+        """Of every segment: x and y of its start, its extent to the east and north, its length squared (N - 1,)."""
+        x, y = np.ascontiguousarray(self.points[:-1].T)
         d = np.diff(self.points, axis=0)
-        return np.ascontiguousarray(d[:, 0]), np.ascontiguousarray(d[:, 1]), np.einsum("ij,ij->i", d, d)
+        dx, dy = np.ascontiguousarray(d.T)
+        return x, y, dx, dy, np.einsum("ij,ij->i", d, d)
 
     @cached_property
     def length(self) -> float:
@@ -102,8 +104,11 @@ class Polyline:
             first = max(int(self.arcs.searchsorted(near[0], side="right")) - 1, 0)
             last = min(max(int(self.arcs.searchsorted(near[1], side="left")), first + 1), last)
             first = min(first, last - 1)
-        dx, dy, length2 = (values[first:last] for values in self._segments)
-        rx, ry = x - self.points[first:last, 0], y - self.points[first:last, 1]
+        xs, ys, dx, dy, length2 = self._segments
+        if near is not None:
+            part = slice(first, last)
+            xs, ys, dx, dy, length2 = xs[part], ys[part], dx[part], dy[part], length2[part]
+        rx, ry = x - xs, y - ys
         t = np.minimum(np.maximum((rx * dx + ry * dy) / length2, 0.0), 1.0)
         ox, oy = rx - t * dx, ry - t * dy
         dist2 = ox * ox + oy * oy

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from drivehierarchy_gym.catalog import EGO_LENGTH, EGO_WIDTH
+from drivehierarchy_gym.compiled import compiled
 
 SHIFT_STEP = 0.25
 """m between neighbouring shifts."""
@@ -28,6 +31,11 @@ OPEN, CLOSE, EDGE, TIGHT, BLOCKED = 0, 1, 2, 3, 4
 """Cells: free; nearer to an obstacle than is comfortable; a side of the car off the road; within a hand's breadth of an
 obstacle; contact or off the road."""
 
+PASSING_HIT, PASSING_TIGHT = 0.1, 0.25
+"""m beside a standing body: less than these is a contact, tight."""
+ALONGSIDE_HIT, ALONGSIDE_CLOSE = 0.5, 3.0
+"""m before and behind a standing body within which these, and what is close, hold."""
+
 
 @dataclass(frozen=True)
 class Evasion:
@@ -35,6 +43,51 @@ class Evasion:
 
     shift: NDArray[np.float64]
     blocked: bool
+
+
+def mark_body(
+    cells: NDArray[np.uint8],
+    line: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    outline: NDArray[np.float64],
+    close: float,
+) -> None:
+    """Mark in `cells` (N, D) the shifts that come near a body, at the stations of `line` (x, y, yaw; N each).
+
+    Args:
+        cells: raised to CLOSE, TIGHT or BLOCKED.
+        line: the stations.
+        outline: points (P, 2) along the sides of the body.
+        close: m beside it that are less than comfortable.
+    """
+    x, y, yaw = line
+    _mark(cells, x, y, yaw, outline, close, EGO_LENGTH / 2, EGO_WIDTH / 2)
+
+
+@compiled
+def _mark(cells, x, y, yaw, outline, close, half_length, half_width):  # type: ignore[no-untyped-def]
+    for i in range(len(x)):
+        c, s = math.cos(yaw[i]), math.sin(yaw[i])
+        # Sides of the part of the body that lies within the two distances before and behind the car.
+        wide_right = narrow_right = np.inf
+        wide_left = narrow_left = -np.inf
+        for point in outline:
+            dx, dy = point[0] - x[i], point[1] - y[i]
+            gap = abs(c * dx + s * dy) - half_length
+            left = c * dy - s * dx
+            if gap <= ALONGSIDE_CLOSE:
+                wide_right, wide_left = min(wide_right, left), max(wide_left, left)
+            if gap <= ALONGSIDE_HIT:
+                narrow_right, narrow_left = min(narrow_right, left), max(narrow_left, left)
+        for d in range(len(SHIFTS)):
+            kind = OPEN
+            if max(SHIFTS[d] - wide_left, wide_right - SHIFTS[d]) - half_width < close:
+                kind = CLOSE
+            apart = max(SHIFTS[d] - narrow_left, narrow_right - SHIFTS[d]) - half_width
+            if apart < PASSING_HIT:
+                kind = BLOCKED
+            elif apart < PASSING_TIGHT:
+                kind = TIGHT
+            cells[i, d] = max(cells[i, d], kind)
 
 
 def plan_shift(cells: NDArray[np.uint8], start: float, slope: float) -> Evasion:
@@ -50,7 +103,7 @@ def plan_shift(cells: NDArray[np.uint8], start: float, slope: float) -> Evasion:
     return Evasion(smooth, bool(blocked))
 
 
-@njit(cache=True)
+@compiled
 def _search(cells, first, first_slope):  # type: ignore[no-untyped-def]
     stations, shifts = cells.shape
     slopes = 2 * STEEPEST + 1

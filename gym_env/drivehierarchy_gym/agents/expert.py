@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from drivehierarchy_gym.agents.evasion import BLOCKED, CLOSE, EDGE, OPEN, SHIFTS, TIGHT, plan_shift
+from drivehierarchy_gym.agents.evasion import BLOCKED, EDGE, OPEN, PASSING_HIT, SHIFTS, mark_body, plan_shift
 from drivehierarchy_gym.agents.last_look import stays_clear
 from drivehierarchy_gym.agents.prediction import LAYER, LAYERS, STANDING, Body, Predictor
 from drivehierarchy_gym.agents.protocol import EpisodeContext
@@ -54,11 +54,8 @@ MAX_GROWTH = 0.8
 TIGHT_SCALE = 0.15
 """What is left of that room where it cannot be kept: then only a touch counts as contact."""
 
-PASSING_HIT, PASSING_TIGHT, PASSING_CLOSE = 0.1, 0.25, 0.7
-"""m beside a standing body: less than these is a contact, tight, close."""
-PERSON_PASSING_CLOSE = 1.3
-ALONGSIDE_HIT, ALONGSIDE_CLOSE = 0.5, 3.0
-"""m before and behind a standing body within which these hold."""
+PASSING_CLOSE, PERSON_PASSING_CLOSE = 0.7, 1.3
+"""m beside a standing body, and a person, that are less than comfortable."""
 WAITING_GAP = 6.0
 """m before an obstacle at which to wait, so that there is room to steer around it."""
 FOLLOWING_GAP, HEADWAY = 4.5, 0.7
@@ -200,26 +197,12 @@ class ExpertAgent:
             return cells
         for row, station in zip(cells, stations, strict=True):
             row[:] = self._drivable_at(int(station))
+        line = self._line
         for body, arc in nearby:
-            state = body.state
-            close = PERSON_PASSING_CLOSE if ACTOR_MODELS[state.model].contact == "pedestrian" else PASSING_CLOSE
-            outline = _outline(state)
-            for i in range(max(int(arc) - here - 14, 0), min(int(arc) - here + 15, count)):
-                yaw = float(self._line.yaw[here + i])
-                c, s = math.cos(yaw), math.sin(yaw)
-                dx, dy = outline[:, 0] - self._line.x[here + i], outline[:, 1] - self._line.y[here + i]
-                gap = np.abs(c * dx + s * dy) - EGO_LENGTH / 2
-                left = c * dy - s * dx
-                for within, limits in (
-                    (ALONGSIDE_CLOSE, ((close, CLOSE),)),
-                    (ALONGSIDE_HIT, ((PASSING_TIGHT, TIGHT), (PASSING_HIT, BLOCKED))),
-                ):
-                    beside = left[gap <= within]
-                    if not len(beside):
-                        continue
-                    apart = np.maximum(SHIFTS - beside.max(), beside.min() - SHIFTS) - EGO_WIDTH / 2
-                    for limit, kind in limits:
-                        cells[i][(apart < limit) & (cells[i] < kind)] = kind
+            close = PERSON_PASSING_CLOSE if ACTOR_MODELS[body.state.model].contact == "pedestrian" else PASSING_CLOSE
+            begin, end = max(int(arc) - here - 14, 0), min(int(arc) - here + 15, count)
+            part = slice(here + begin, here + end)
+            mark_body(cells[begin:end], (line.x[part], line.y[part], line.yaw[part]), _outline(body.state), close)
         return cells
 
     def _drivable_at(self, station: int) -> NDArray[np.uint8]:

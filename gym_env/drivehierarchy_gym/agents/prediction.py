@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivehierarchy_gym.catalog import ACTOR_MODELS
+from drivehierarchy_gym.compiled import compiled
 from drivehierarchy_gym.geometry import Polyline, wrap_angle
 from drivehierarchy_gym.plan import ActorPlan, EpisodePlan, PathDrive, StandDrive, TrafficDrive
 from drivehierarchy_gym.road.elements import Lane
@@ -167,16 +168,7 @@ class _Way:
 
     def advance(self, arc: float, speed: float, acceleration: float) -> NDArray[np.float64]:
         """Arc lengths (LAYERS,) with an acceleration up to the limit or down to standstill; slower where it turns."""
-        arcs = np.empty(LAYERS)
-        for k in range(LAYERS):
-            arcs[k] = arc
-            i = min(int(np.searchsorted(self._ends, arc, side="right")), len(self._limits) - 1)
-            limit = float(self._limits[i])
-            if acceleration > 0.0:
-                speed = min(speed + acceleration * LAYER, max(limit, speed))
-            elif acceleration < 0.0:
-                speed = max(speed + acceleration * LAYER, 0.0)
-            arc += (limit if i > 0 and limit < speed else speed) * LAYER
+        arcs: NDArray[np.float64] = _advance(self._ends, self._limits, arc, speed, acceleration)
         return arcs
 
     def poses(
@@ -194,6 +186,23 @@ class _Way:
         x = line.points[i, 0] + along * d[:, 0] - np.sin(yaw) * left
         y = line.points[i, 1] + along * d[:, 1] + np.cos(yaw) * left
         return x, y, yaw
+
+
+@compiled
+def _advance(ends, limits, arc, speed, acceleration):  # type: ignore[no-untyped-def]
+    arcs = np.empty(LAYERS)
+    for k in range(LAYERS):
+        arcs[k] = arc
+        i = 0
+        while i < len(ends) - 1 and ends[i] <= arc:
+            i += 1
+        limit = limits[i]
+        if acceleration > 0.0:
+            speed = min(speed + acceleration * LAYER, max(limit, speed))
+        elif acceleration < 0.0:
+            speed = max(speed + acceleration * LAYER, 0.0)
+        arc += (limit if i > 0 and limit < speed else speed) * LAYER
+    return arcs
 
 
 def _ways(network: RoadNetwork, lane: Lane, reach: float, wanted: frozenset[str]) -> list[tuple[Lane, ...]]:

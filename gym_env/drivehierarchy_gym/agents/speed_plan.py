@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from drivehierarchy_gym.compiled import compiled
 
 STEP = 0.5
 """Seconds between two decisions of the plan: two layers of the diagram."""
@@ -18,6 +19,8 @@ SPEED_STEP = 0.5
 """m/s between neighbouring speeds."""
 PLACE_STEP = 0.125
 """m between neighbouring places: what one speed step makes of half a step's time."""
+PLACES = round(1.0 / PLACE_STEP)
+"""Places of one station."""
 CHANGES = np.array([2, 1, 0, -1, -2, -3, -4], dtype=np.int64)
 """Speed changes of one decision in speed steps: +2 to -4 m/s²; harder braking is the emergency's."""
 EMERGENCY_CHANGES = np.array([-6, -8], dtype=np.int64)
@@ -68,7 +71,7 @@ def path_time(
     return cells
 
 
-@njit(cache=True)
+@compiled
 def _fill(cells, x, y, cos, sin, half_length, half_width, boxes, box_cos, box_sin):  # type: ignore[no-untyped-def]
     stations = len(x)
     for m in range(boxes.shape[0]):
@@ -116,7 +119,7 @@ def plan_speeds(
     return SpeedPlan(speeds, float(cost), bool(contact))
 
 
-@njit(cache=True)
+@compiled
 def _free_ahead(cells):  # type: ignore[no-untyped-def]
     """Stations to the next contact cell ahead, per layer and station; a large number where there is none."""
     layers, stations = cells.shape
@@ -129,81 +132,117 @@ def _free_ahead(cells):  # type: ignore[no-untyped-def]
     return free
 
 
-@njit(cache=True)
+@compiled
 def _search(cells, free, wished, start_speed, changes, gap, headway):  # type: ignore[no-untyped-def]
+    """Cheapest way through the diagram: rows of places by speed, so that all places of one change are one loop."""
     steps = (cells.shape[0] - 1) // 2
-    per_station = round(1.0 / PLACE_STEP)
-    places = cells.shape[1] * per_station
+    places = cells.shape[1] * PLACES
     first = round(start_speed / SPEED_STEP)
     fastest = wished.max()
     top = max(int(np.ceil(fastest / SPEED_STEP)), first) + 2
-    cost = np.full((places, top + 1), np.inf)
-    hit = np.zeros((places, top + 1), dtype=np.bool_)
-    came = np.zeros((steps, places, top + 1), dtype=np.int16)
-    cost[0, first] = 0.0
-    low, high = 0, 0
+    leads = np.zeros((top + 1, top + 1), dtype=np.bool_)
+    for v in range(top + 1):
+        for change in changes:
+            w = max(v + change, 0)
+            if w <= top and (v > 0 or change >= 0):
+                leads[v, w] = True
+    cost, following = np.full((top + 1, places), np.inf), np.empty((top + 1, places))
+    hit, following_hit = np.zeros((top + 1, places), dtype=np.bool_), np.zeros((top + 1, places), dtype=np.bool_)
+    # Places, by speed, between which the cost is known.
+    low, high = np.full(top + 1, places), np.full(top + 1, -1)
+    following_low, following_high = low.copy(), high.copy()
+    came = np.empty((steps, top + 1, places), dtype=np.int16)
+    source = np.empty(places, dtype=np.int64)
+    prices = np.empty((5, places))
+    cost[first, 0] = 0.0
+    low[first] = high[first] = 0
     for k in range(steps):
         eager = EAGER + (PATIENT - EAGER) * k / steps
-        following = np.full((places, top + 1), np.inf)
-        following_hit = np.zeros((places, top + 1), dtype=np.bool_)
-        new_low, new_high = places, -1
-        for p in range(low, high + 1):
+        between, after, room = cells[2 * k + 1], cells[2 * k + 2], free[2 * k + 2]
+        for w in range(top + 1):
+            # (v + w) / 2 speed steps of 0.5 m/s, held for 0.5 s, are v + w places of 0.125 m.
+            begin, end = places, 0
             for v in range(top + 1):
-                if cost[p, v] == np.inf:
+                if leads[v, w] and low[v] <= high[v]:
+                    begin, end = min(begin, low[v] + v + w), max(end, min(high[v] + v + w + 1, places))
+            following_low[w], following_high[w] = begin, end - 1
+            if begin >= end:
+                continue
+            speed = SPEED_STEP * w
+            # Against the fastest wish of all: against the place's own, standing in a slow place would pay.
+            slowness = SLOWNESS_COST * eager * (fastest - speed)
+            _price(prices, begin, end, speed, between, after, room, wished, gap + headway * speed, k == steps - 1)
+            best = following[w]
+            best[begin:end] = np.inf
+            # From the nearest place behind to the farthest: of equal ways, the one that came less far is kept.
+            for v in range(top, -1, -1):
+                p, stop = low[v], min(high[v] + 1, places - v - w)
+                if not leads[v, w] or p >= stop:
                     continue
-                for change in changes:
-                    if v == 0 and change < 0:
-                        continue
-                    w = max(v + change, 0)
-                    # (v + w) / 2 speed steps of 0.5 m/s, held for 0.5 s, are v + w places of 0.125 m.
-                    q = p + v + w
-                    if w > top or q >= places:
-                        continue
-                    stations = (p + (3 * v + w) // 4) // per_station, q // per_station
-                    speed = SPEED_STEP * w
-                    wish = wished[stations[1]]
-                    price = cost[p, v] + ACCELERATION_COST * (w - v) ** 2
-                    if w - v < CHANGES[-1]:
-                        price += EMERGENCY_COST
-                    # Against the fastest wish of all: against the place's own, standing in a slow place would pay.
-                    price += SLOWNESS_COST * eager * (fastest - speed)
-                    if speed > wish:
-                        price += HASTE_COST * (speed - wish) ** 2
-                    bump = False
-                    for n in range(2):
-                        kind = cells[2 * k + 1 + n, stations[n]]
-                        if kind == HIT:
-                            bump = True
-                            price += CONTACT_COST + CONTACT_SPEED_COST * speed
-                        elif kind == NEAR:
-                            price += NEAR_COST + NEAR_SPEED_COST * speed
-                        elif kind == BESIDE:
-                            price += BESIDE_COST
-                    room = free[2 * k + 2, stations[1]]
-                    keep = gap + headway * speed
-                    if 0.0 < room < keep:
-                        price += HEADWAY_COST * (1.0 - room / keep) ** 2
-                    if k == steps - 1:
-                        lacking = speed * speed / (2.0 * TERMINAL_BRAKING) - room
-                        if lacking > 0.0:
-                            price += TERMINAL_COST + TERMINAL_METRE_COST * lacking
-                    if price < following[q, w]:
-                        following[q, w] = price
-                        following_hit[q, w] = hit[p, v] or bump
-                        came[k, q, w] = v
-                        new_low, new_high = min(new_low, q), max(new_high, q)
-        cost, hit = following, following_hit
-        low, high = new_low, new_high
-    best, place, last = np.inf, 0, 0
-    for p in range(low, high + 1):
-        for v in range(top + 1):
-            if cost[p, v] < best:
-                best, place, last = cost[p, v], p, v
-    contact = hit[place, last]
+                change = ACCELERATION_COST * ((w - v) * (w - v))
+                emergency = EMERGENCY_COST if w - v < CHANGES[-1] else 0.0
+                q = p + v + w
+                middle = p + (3 * v + w) // 4
+                _relax(
+                    best[q:], source[q:], v, cost[v, p:stop], change, emergency, slowness,
+                    prices[0, q:], prices[1, middle:], prices[2, q:], prices[3, q:], prices[4, q:],
+                )  # fmt: skip
+            for q in range(begin, end):
+                if best[q] < np.inf:
+                    v = source[q]
+                    p = q - v - w
+                    contact = between[(p + (3 * v + w) // 4) // PLACES] == HIT or after[q // PLACES] == HIT
+                    following_hit[w, q] = hit[v, p] or contact
+                    came[k, w, q] = v
+        cost, following = following, cost
+        hit, following_hit = following_hit, hit
+        low, following_low = following_low, low
+        high, following_high = following_high, high
+    least, place, last = np.inf, places, 0
+    for v in range(top + 1):
+        for p in range(low[v], high[v] + 1):
+            if cost[v, p] < least or (cost[v, p] == least and p < place):
+                least, place, last = cost[v, p], p, v
+    contact = hit[last, place]
     speeds = np.empty(steps + 1)
     for k in range(steps - 1, -1, -1):
         speeds[k + 1] = SPEED_STEP * last
-        before = came[k, place, last]
+        before = came[k, last, place]
         place, last = place - before - last, before
     speeds[0] = start_speed
-    return speeds, best, contact
+    return speeds, least, contact
+
+
+@compiled
+def _price(prices, begin, end, speed, between, after, room, wished, keep, ends):  # type: ignore[no-untyped-def]
+    """What it costs to come to the places `begin` to `end` at `speed`; rows of `prices`: haste, the cell on the way
+    (for the places before, too, from which one comes), the cell there, the room ahead, the end of the plan."""
+    contact, near = CONTACT_COST + CONTACT_SPEED_COST * speed, NEAR_COST + NEAR_SPEED_COST * speed
+    by_kind = np.array([0.0, BESIDE_COST, near, contact])  # FREE, BESIDE, NEAR, HIT
+    longest = 2 * round(speed / SPEED_STEP) - EMERGENCY_CHANGES[-1]
+    for station in range(max(begin - longest, 0) // PLACES, (end - 1) // PLACES + 1):
+        too_fast = speed - wished[station]
+        haste = HASTE_COST * (too_fast * too_fast) if too_fast > 0.0 else 0.0
+        ahead = room[station]
+        lacking = 1.0 - ahead / keep
+        headway = HEADWAY_COST * (lacking * lacking) if 0.0 < ahead < keep else 0.0
+        lacking = speed * speed / (2.0 * TERMINAL_BRAKING) - ahead
+        terminal = TERMINAL_COST + TERMINAL_METRE_COST * lacking if ends and lacking > 0.0 else 0.0
+        for place in range(station * PLACES, (station + 1) * PLACES):
+            prices[0, place] = haste
+            prices[1, place] = by_kind[between[station]]
+            prices[2, place] = by_kind[after[station]]
+            prices[3, place] = headway
+            prices[4, place] = terminal
+
+
+@compiled
+def _relax(  # type: ignore[no-untyped-def]
+    best, source, v, cost, change, emergency, slowness, haste, between, after, headway, terminal
+):
+    """Lower `best` to what it costs from speed `v`, and note it in `source`, place by place."""
+    for i in range(len(cost)):
+        price = cost[i] + change + emergency + slowness + haste[i] + between[i] + after[i] + headway[i] + terminal[i]
+        better = price < best[i]
+        best[i] = price if better else best[i]
+        source[i] = v if better else source[i]

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from drivehierarchy_gym.compiled import compiled
 from drivehierarchy_gym.render.camera import NEAR, CameraSpec, View
-from drivehierarchy_gym.render.compiled import compiled
 
 _GUARD = float(1 << 19)
 """Corners further than this (pixels) from the principal point are clipped: products of coordinates stay below 2^63."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from drivehierarchy_gym.render.compiled import compiled
+from drivehierarchy_gym.compiled import compiled
 
 PLAIN, GLOW, FACADE, PAINT, ASPHALT, PAVEMENT, GRASS = range(7)
 """Kinds of surface. From `PAINT` on they lie on the ground: they are textured and take shadows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from drivehierarchy_gym.render.compiled import compiled
+from drivehierarchy_gym.compiled import compiled
 
 COUNT, LEFT, TOP, RIGHT, BOTTOM, COLUMN, ROW = range(7)
 """Columns of `measure`'s table; the rectangle is half open: right and bottom are one past its last pixel."""

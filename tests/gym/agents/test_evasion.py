@@ -2,8 +2,24 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from drivehierarchy_gym.agents.evasion import BLOCKED, CLOSE, EDGE, HERE, SHIFT_STEP, SHIFTS, STEEPEST, plan_shift
+from drivehierarchy_gym.agents.evasion import (
+    BLOCKED,
+    CLOSE,
+    EDGE,
+    HERE,
+    OPEN,
+    SHIFT_STEP,
+    SHIFTS,
+    STEEPEST,
+    TIGHT,
+    mark_body,
+    plan_shift,
+)
+from drivehierarchy_gym.catalog import EGO_LENGTH, EGO_WIDTH
+from drivehierarchy_gym.geometry import Pose
 
 N = 60
 
@@ -69,3 +85,31 @@ def test_room_is_taken_where_there_is_some():
     assert near[30] > 0.5
     edge = plan_shift(block(road(), slice(0, N), 1.0, 4.5, EDGE), 0.0, 0.0).shift
     assert np.all(edge == 0)
+
+
+@given(
+    x=st.floats(-5, 25),
+    y=st.floats(-8, 8),
+    yaw=st.floats(-3.2, 3.2),
+    close=st.floats(0.3, 2.0),
+    seed=st.integers(0, 99),
+)
+@settings(max_examples=60, deadline=None)
+def test_cells_say_how_near_a_body_comes(x, y, yaw, close, seed):
+    """Cell by cell: the room between the car's side and the part of the body that is beside it, or nearly so."""
+    rng = np.random.default_rng(seed)
+    points = rng.uniform(-2.0, 2.0, (9, 2)) + np.array((x, y))
+    line = np.arange(20.0), rng.uniform(-0.5, 0.5, 20), np.full(20, yaw)
+    drivable = rng.choice([OPEN, EDGE, BLOCKED], (20, len(SHIFTS))).astype(np.uint8)
+    cells = drivable.copy()
+    mark_body(cells, line, points, close)
+    for i, shift in ((i, d) for i in range(20) for d in range(0, len(SHIFTS), 4)):
+        seen = [Pose(line[0][i], line[1][i], yaw).to_local(*point) for point in points]
+
+        def room(alongside, seen=seen, at=SHIFTS[shift]):
+            lefts = [left for ahead, left in seen if abs(ahead) - EGO_LENGTH / 2 <= alongside]
+            return max(at - max(lefts), min(lefts) - at) - EGO_WIDTH / 2 if lefts else np.inf
+
+        near, touching = room(3.0), room(0.5)
+        kind = BLOCKED if touching < 0.1 else TIGHT if touching < 0.25 else CLOSE if near < close else OPEN
+        assert cells[i, shift] == max(kind, drivable[i, shift])

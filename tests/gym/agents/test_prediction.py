@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from drivehierarchy_gym.agents.prediction import LAYER, LAYERS, PERSON_SECONDS, Predictor
+from drivehierarchy_gym.agents.prediction import LAYER, LAYERS, PERSON_SECONDS, Predictor, _Way
 from drivehierarchy_gym.catalog import ACTOR_MODELS
 from drivehierarchy_gym.geometry import Polyline, Pose
 from drivehierarchy_gym.plan import ActorPlan, PathDrive, StandDrive, TrafficDrive
@@ -55,6 +56,22 @@ def test_who_brakes_is_foreseen_to_stop(network):
     track = next(t for t in predict(network, states, TrafficDrive((EDGE,), 0, 50.0, 10.0)).tracks if t.likely)
     travelled = np.hypot(track.x - track.x[0], track.y - track.y[0])
     assert travelled[-1] == pytest.approx(8.5**2 / (2 * 6.0), abs=1.2)
+
+
+def test_limits_hold_from_where_a_lane_begins():
+    """Speeding up to the limit; slower on the next lane, where less is allowed; and on for ever on the last one."""
+    ends = (0.0, 20.0, 35.0)
+    lines = [Polyline.through([(a, 0.0), (b, 0.0)]) for a, b in pairwise(ends)]
+    way = _Way(tuple(SimpleNamespace(shape=line, speed=limit) for line, limit in zip(lines, (12.0, 4.0), strict=True)))
+    arcs = way.advance(0.0, 8.0, 2.0)
+    speeds = np.diff(arcs) / LAYER
+    first = arcs[:-1] < 20.0
+    assert first.any()
+    np.testing.assert_allclose(speeds[first], np.minimum(8.0 + 0.5 * np.arange(1, first.sum() + 1), 12.0))
+    np.testing.assert_allclose(speeds[~first], 4.0)
+    assert arcs[-1] > 35.0
+    assert np.all(np.diff(way.advance(20.0, 3.0, 0.0)) == 3.0 * LAYER)
+    assert way.advance(5.0, 3.0, -2.0)[-1] == pytest.approx(5.0 + LAYER * sum(3.0 - 0.5 * k for k in range(1, 6)))
 
 
 def test_who_drifts_sideways_is_foreseen_to_come_over(network):

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drivehierarchy_gym.agents import speed_plan as sp
 from drivehierarchy_gym.agents.prediction import LAYER, LAYERS
 from drivehierarchy_gym.agents.speed_plan import FREE, HIT, NEAR, STEP, path_time, plan_speeds
 from drivehierarchy_gym.geometry import boxes_overlap
@@ -119,3 +120,61 @@ def test_wishes_are_kept_where_they_change():
     inside = (travelled > 31) & (travelled < 49)
     assert inside.any()
     assert plan.speeds[inside].max() <= 4.5
+
+
+def plainly(cells, wished, start_speed, gap, headway):
+    """The plan found state by state: every way that is cheaper than the ones before it is kept."""
+    steps, stations = (len(cells) - 1) // 2, cells.shape[1]
+    first = round(start_speed / sp.SPEED_STEP)
+    fastest = wished.max()
+    top = max(int(np.ceil(fastest / sp.SPEED_STEP)), first) + 2
+    states = {(0, first): (0.0, False, ())}
+    for k in range(steps):
+        eager = sp.EAGER + (sp.PATIENT - sp.EAGER) * k / steps
+        following = {}
+        for (p, v), (cost, hit, way) in sorted(states.items()):
+            for change in (*sp.CHANGES, *sp.EMERGENCY_CHANGES):
+                w = max(v + int(change), 0)
+                q = p + v + w
+                if (v == 0 and change < 0) or w > top or q >= stations * 8:
+                    continue
+                speed, middle, station = 0.5 * w, (p + (3 * v + w) // 4) // 8, q // 8
+                price = cost + sp.ACCELERATION_COST * (w - v) ** 2
+                price += sp.EMERGENCY_COST if w - v < -4 else 0.0
+                price += sp.SLOWNESS_COST * eager * (fastest - speed)
+                price += sp.HASTE_COST * max(speed - wished[station], 0.0) ** 2
+                kinds = cells[2 * k + 1, middle], cells[2 * k + 2, station]
+                for kind in kinds:
+                    price += {
+                        sp.FREE: 0.0,
+                        sp.BESIDE: sp.BESIDE_COST,
+                        sp.NEAR: sp.NEAR_COST + sp.NEAR_SPEED_COST * speed,
+                        sp.HIT: sp.CONTACT_COST + sp.CONTACT_SPEED_COST * speed,
+                    }[kind]
+                hits = np.flatnonzero(cells[2 * k + 2, station:] == HIT)
+                room, keep = float(hits[0]) if len(hits) else np.inf, gap + headway * speed
+                if 0.0 < room < keep:
+                    price += sp.HEADWAY_COST * (1.0 - room / keep) ** 2
+                lacking = speed * speed / (2 * sp.TERMINAL_BRAKING) - room
+                if k == steps - 1 and lacking > 0.0:
+                    price += sp.TERMINAL_COST + sp.TERMINAL_METRE_COST * lacking
+                if price < following.get((q, w), (np.inf,))[0]:
+                    following[q, w] = price, hit or HIT in kinds, (*way, 0.5 * w)
+        states = following
+    cost, contact, way = min((states[key] for key in sorted(states)), key=lambda state: state[0])
+    return (start_speed, *way), cost, contact
+
+
+@given(data=st.data(), seed=st.integers(0, 10**6), start=st.floats(0, 9), crowd=st.sampled_from([0.0, 0.02, 0.2]))
+@settings(max_examples=40, deadline=None)
+def test_the_plan_is_the_cheapest_of_all(data, seed, start, crowd):
+    rng = np.random.default_rng(seed)
+    layers, stations = 2 * data.draw(st.integers(1, 4)) + 1, data.draw(st.integers(12, 60))
+    kinds = rng.integers(1, 4, (layers, stations))
+    cells = np.where(rng.random((layers, stations)) < crowd, kinds, FREE).astype(np.uint8)
+    wished = rng.uniform(1.0, 8.0, stations)
+    speeds, cost, contact = plainly(cells, wished, start, 4.5, 0.7)
+    plan = plan_speeds(cells, wished, start, 4.5, 0.7)
+    assert plan.cost == pytest.approx(cost, rel=1e-12)
+    assert (*plan.speeds,) == speeds
+    assert plan.contact == contact
