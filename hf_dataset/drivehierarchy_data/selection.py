@@ -67,14 +67,16 @@ def thin_out(drafts: Iterable[Draft], seed: str) -> list[Draft]:
     for draft in drafts:
         classes[draft.group, draft.label].append(draft)
     kept = []
+    # From one end of the drive on, as many as fit; the same end for all labels, or one would keep out the other later.
+    backwards = random.Random(f"thin:{seed}").random() < 0.5
     for (group, label), members in sorted(classes.items()):
         rng = random.Random(f"thin:{seed}:{members[0].task}:{group}:{label}")
-        rng.shuffle(members)
-        chosen: list[Draft] = []
-        for draft in members:
-            if len(chosen) < KEPT_PER_CLASS and all(_apart(draft, other) for other in chosen):
-                chosen.append(draft)
-        kept += chosen
+        order = sorted(rng.sample(members, len(members)), key=_frame, reverse=backwards)
+        fitting: list[Draft] = []
+        for draft in order:
+            if all(_apart(draft, other) for other in fitting):
+                fitting.append(draft)
+        kept += rng.sample(fitting, min(KEPT_PER_CLASS, len(fitting)))
     return kept
 
 
@@ -156,7 +158,12 @@ class _Pool:
 
 
 def _apart(one: Draft, other: Draft) -> bool:
-    return abs(one.views[0][0] - other.views[0][0]) >= FRAMES_APART
+    return abs(_frame(one) - _frame(other)) >= FRAMES_APART
+
+
+def _frame(draft: Draft) -> int:
+    """Index of the first frame that a draft shows."""
+    return draft.views[0][0]
 
 
 # --- items -----------------------------------------------------------------------------------------------------------

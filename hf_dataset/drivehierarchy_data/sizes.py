@@ -27,7 +27,7 @@ SIZES: Final[Mapping[SizeName, Size]] = MappingProxyType(
         "sample": Size({"test": 2}, 800, {"test": 8}, 2),
         "mini": Size({"test": 20}, 1600, {"test": 12}, 2),
         "full": Size(
-            {"test": 1000, "train": 200, "validation": 50}, 1600, {"test": 330, "train": 70, "validation": 20}, 10
+            {"test": 1000, "train": 200, "validation": 50}, 1600, {"test": 320, "train": 68, "validation": 18}, 4
         ),
     }
 )
