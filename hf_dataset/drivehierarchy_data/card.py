@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from importlib.resources import files
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import yaml
@@ -105,10 +106,10 @@ def _answers(edition: Edition) -> str:
         kind = KINDS[task][1]
         if kind in ("metres",):
             numbers = sorted(float(answer.removesuffix(" m")) for answer in answers)
-            text = f"{numbers[0]:.1f} m to {numbers[-1]:.1f} m, median {numbers[len(numbers) // 2]:.1f} m"
+            text = f"{numbers[0]:.1f} m to {numbers[-1]:.1f} m, median {median(numbers):.1f} m"
         elif kind == "box":
             areas = sorted(_area(answer) for answer in answers)
-            text = f"boxes of {areas[0]} to {areas[-1]} pixels, median {areas[len(areas) // 2]}"
+            text = f"boxes of {areas[0]} to {areas[-1]} pixels, median {median(areas):g}"
         elif kind == "text":
             metas = [document["meta"] for document in edition.documents(task)]
             text = _counted(Counter(f"{meta['action']}/{meta['cause']}" for meta in metas))

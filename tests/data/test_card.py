@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import median
 
 import pytest
 import yaml
@@ -42,6 +43,20 @@ def test_the_card_tells_what_it_belongs_to() -> None:
         assert text.count(f"`{task}`") >= 3
     assert metadata()["license"] == "apache-2.0"
     assert "{" not in text.partition("## Content")[2]
+
+
+@pytest.mark.parametrize("task", ["r1_2_a", "r1_2_b", "r1_3"])
+def test_the_card_sums_up_numbers(task: str) -> None:
+    """Least, greatest and median; of two numbers the median is their mean."""
+    text = (SAMPLE / CARD_FILE).read_text(encoding="utf-8")
+    answers = [document["answer"] for document in open_edition(SAMPLE).documents(task)]
+    if task == "r1_3":
+        boxes = [json.loads(answer)["bbox"] for answer in answers]
+        areas = [(right - left) * (bottom - top) for left, top, right, bottom in boxes]
+        assert f"| `{task}` | boxes of {min(areas)} to {max(areas)} pixels, median {median(areas):g} |" in text
+    else:
+        metres = [float(answer.removesuffix(" m")) for answer in answers]
+        assert f"| `{task}` | {min(metres):.1f} m to {max(metres):.1f} m, median {median(metres):.1f} m |" in text
 
 
 def test_the_card_says_where_the_blind_check_is_idle() -> None:
