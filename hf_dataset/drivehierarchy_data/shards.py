@@ -35,9 +35,12 @@ _OPEN_GROUPS = 16
 """Row groups whose images stay in memory, of all files together: about 8 MB each with pictures 1600 pixels wide."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class ImageLocation:
-    """Where one image lies: Parquet file, row, position in the row; and its content name."""
+    """Where one image lies: Parquet file, row, position in the row; and its content name.
+
+    Reading many in ascending order is fast: neighbours lie in one row group.
+    """
 
     shard: str
     row: int
@@ -46,8 +49,7 @@ class ImageLocation:
 
     def read(self) -> bytes:
         """The bytes of the image file. Raises ImageError when they are not the recorded ones."""
-        shard = _open(self.shard)
-        data = shard.image(self.row, self.index)
+        data = _image_bytes(self)
         extension = self.name.rpartition(".")[2]
         if content_name(data, extension) != self.name:
             raise ImageError(f"{self}: the bytes do not match their name {self.name}; rebuild or re-copy the file")
@@ -182,41 +184,42 @@ def read_items(path: Path) -> Iterator[Item]:
         )
 
 
+@dataclass(frozen=True, slots=True)
 class _OpenShard:
-    """An open file. Not memory-mapped: every page read would stay resident."""
+    """An open file, and the row group and the place in it of every row."""
 
-    def __init__(self, path: str) -> None:
+    file: pq.ParquetFile
+    places: tuple[tuple[int, int], ...]
+
+
+_reading = threading.Lock()
+"""Held while something is looked up or read, so that what many threads ask for is read once."""
+
+
+def _image_bytes(location: ImageLocation) -> bytes:
+    with _reading:
+        group, offset = _open(location.shard).places[location.row]
         try:
-            self._file = pq.ParquetFile(path)
+            images = _images(location.shard, group)
         except (OSError, pa.ArrowInvalid) as error:
-            raise ImageError(f"{path}: not a readable Parquet file ({error}); rebuild or re-copy it") from error
-        self._path = path
-        sizes = [self._file.metadata.row_group(group).num_rows for group in range(self._file.num_row_groups)]
-        self._group_of_row = [(group, offset) for group, size in enumerate(sizes) for offset in range(size)]
-        self._lock = threading.Lock()
-
-    def image(self, row_index: int, index: int) -> bytes:
-        group, offset = self._group_of_row[row_index]
-        data = _pixels(self._path, group)[offset].values.field("bytes")[index].as_py()
-        if data is None:
-            raise ImageError(f"{self._path}, row {row_index}, image {index}: holds no bytes")
-        return bytes(data)
-
-    def pixels(self, group: int) -> pa.Array:
-        """Lists of images of a row group, one list a row."""
-        with self._lock:
-            try:
-                table = self._file.read_row_group(group, columns=[_PIXELS])
-            except (OSError, pa.ArrowInvalid) as error:
-                raise ImageError(f"{self._path}, row group {group}: cannot be read ({error})") from error
-        return table["images"].combine_chunks()
+            raise ImageError(f"{location}: cannot be read ({error}); rebuild or re-copy the file") from error
+    data = images[offset].values.field("bytes")[location.index].as_py()
+    if data is None:
+        raise ImageError(f"{location}: holds no bytes; rebuild or re-copy the file")
+    return bytes(data)
 
 
 @lru_cache(maxsize=_OPEN_FILES)
 def _open(path: str) -> _OpenShard:
-    return _OpenShard(path)
+    try:
+        file = pq.ParquetFile(path)  # not memory-mapped: every page read would stay resident
+    except (OSError, pa.ArrowInvalid) as error:
+        raise ImageError(f"{path}: not a readable Parquet file ({error}); rebuild or re-copy it") from error
+    sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+    return _OpenShard(file, tuple((group, offset) for group, size in enumerate(sizes) for offset in range(size)))
 
 
 @lru_cache(maxsize=_OPEN_GROUPS)
-def _pixels(path: str, group: int) -> pa.Array:
-    return _open(path).pixels(group)
+def _images(path: str, group: int) -> pa.Array:
+    """The images of a row group, a list a row."""
+    return _open(path).file.read_row_group(group, columns=[_PIXELS])["images"].combine_chunks()

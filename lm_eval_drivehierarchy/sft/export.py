@@ -29,7 +29,7 @@ from ..tasks import TASKS
 from ..tasks import task as task_named
 from ..wording import counted
 from .errors import SftError
-from .leakage import Overlap, Progress, Tests, TestSplit, image_reader
+from .leakage import Overlap, Progress, Tests, TestSplit, hashes_by_name
 from .likeness import hashes_of
 from .recipe import PAPER, RUN_SCRIPT, SCRIPTS, TRAIN_FILE, VALIDATION_FILE, Framework
 from .rows import ROWS, dataset_info
@@ -249,7 +249,7 @@ def _apart(
     images = {location.name: location for sample in found for location in sample.images}
     names = sorted(images)
     step = "pictures of the train split"
-    hashes = hashes_of([image_reader(images[name]) for name in names], lambda done: progress(step, done, len(names)))
+    hashes = hashes_by_name(images, lambda done: progress(step, done, len(names)))
     overlaps = tests.pictures(names, hashes)
     kept = []
     for sample in found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,11 +53,7 @@ class TestSplit:
         key = f"test-pictures-{edition.digest[:16]}-{code_digest(likeness_module)}"
         arrays = cached_arrays(
             key,
-            lambda: {
-                "hashes": hashes_of(
-                    [image_reader(images[name]) for name in names], lambda done: progress(step, done, len(names))
-                )
-            },
+            lambda: {"hashes": hashes_by_name(images, lambda done: progress(step, done, len(names)))},
         )
         progress(step, len(names), len(names))
         return cls(edition.name, edition.digest, frozenset(scenes), names, arrays["hashes"])
@@ -99,6 +95,13 @@ class Tests:
         return found
 
 
-def image_reader(location: ImageLocation) -> Callable[[], tuple[bytes, str]]:
-    """Gives the bytes of an image, and what to call it in a message, when it is called."""
+def hashes_by_name(images: Mapping[str, ImageLocation], progress: Callable[[int], None]) -> Hashes:
+    """Hashes (N, 255) of images in the order of their sorted names. Raises ImageError for a damaged image."""
+    stored = sorted(images, key=images.__getitem__)  # read as they lie
+    readers = [_reader(images[name]) for name in stored]
+    hashes = hashes_of(readers, progress)
+    return hashes[sorted(range(len(stored)), key=stored.__getitem__)]
+
+
+def _reader(location: ImageLocation) -> Callable[[], tuple[bytes, str]]:
     return lambda: (location.read(), str(location))

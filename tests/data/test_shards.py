@@ -6,7 +6,9 @@ import copy
 import dataclasses
 import json
 import pickle
+import random
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import datasets
@@ -145,6 +147,50 @@ def test_threads_read_the_images_of_their_own_rows(shard: Path, items: list[Item
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+class TestReads:
+    """How often files are read: images of one row group lie together, and memory holds a few groups only."""
+
+    @pytest.fixture
+    def groups(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+        """The row groups that were read."""
+        read, plainly = list[int](), pq.ParquetFile.read_row_group
+
+        def counting(file: pq.ParquetFile, group: int, **kwargs: object) -> object:
+            read.append(group)
+            return plainly(file, group, **kwargs)
+
+        monkeypatch.setattr(pq.ParquetFile, "read_row_group", counting)
+        return read
+
+    def test_threads_that_ask_for_the_same_group_read_it_once(self, shard: Path, groups: list[int]) -> None:
+        locations = [location for document in read_documents(shard) for location in document["images"]]
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(ImageLocation.read, locations))
+        assert groups == [0, 1]
+
+    def test_only_the_latest_groups_stay_in_memory(self, tmp_path: Path, items: list[Item], groups: list[int]) -> None:
+        locations = []
+        for number in range(shards._OPEN_GROUPS + 1):
+            path = tmp_path / f"{number}.parquet"
+            write_shard(path, items[:1], "recipe")
+            locations.append(read_documents(path)[0]["images"][0])
+        for location in locations:
+            location.read()
+        assert len(groups) == len(locations)
+        locations[-1].read()
+        assert len(groups) == len(locations)
+        locations[0].read()
+        assert len(groups) == len(locations) + 1
+
+    def test_ascending_locations_lie_together(self, shard: Path, tmp_path: Path, items: list[Item]) -> None:
+        other = tmp_path / "r2_1" / "test-00001.parquet"
+        write_shard(other, items, "recipe")
+        stored = [
+            location for path in (shard, other) for document in read_documents(path) for location in document["images"]
+        ]
+        assert sorted(random.Random(0).sample(stored, len(stored))) == stored
 
 
 class TestImageSequence:
