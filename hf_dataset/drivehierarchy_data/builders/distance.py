@@ -106,7 +106,7 @@ def bucket_drafts(clip: Clip) -> Iterator[Draft]:
 
 
 def can_point_at(body: Object, camera: str) -> bool:
-    """Whether a pixel names the object: enough of it is seen, and the pixel is not at the image's border."""
+    """Whether a pixel can name the object: those that show it fill at least `PIXEL_SHARE` of its `Sight.extent`."""
     sight = body.sights[camera]
     left, top, right, bottom = sight.extent
     return sight.pixels >= PIXEL_SHARE * (right - left) * (bottom - top)
