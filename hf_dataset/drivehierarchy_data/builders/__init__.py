@@ -40,4 +40,5 @@ BUILDERS: Final = MappingProxyType[str, Builder](
 """Task id -> builder, in the order of the task table."""
 
 BUILDER_VERSION = 1
-"""Raise it when a builder, a source or the selection changes what an edition holds; kept in every item's `meta`."""
+"""Kept in every item's `meta`; raised when a later release of this project makes other items of the same recipe. Builds
+by other code of one version are told apart by the code stamp in their manifests."""
