@@ -49,6 +49,8 @@ ATTEMPTS = 2
 """How often a drive is tried whose worker dies or whose simulator fails."""
 SILENCE = 600.0
 """Seconds after which a worker that has not finished its drive counts as hung."""
+OPEN_DRIVES = 64
+"""Files of finished drives that are open at a time while items are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +287,7 @@ def _read_candidates(path: Path, seed: int) -> Iterator[Candidate]:
 
 
 class _Archive:
-    """Images of the finished drives; the last one read from stays open."""
+    """Images of the finished drives; the last `OPEN_DRIVES` that were opened stay open."""
 
     def __init__(self, work: Path) -> None:
         self._work = work
@@ -294,7 +296,7 @@ class _Archive:
     def image(self, scene_id: str, view: ViewRef) -> EncodedImage:
         """An image of a drive. Raises DataError where the archive was damaged since it was written."""
         if scene_id not in self._open:
-            if len(self._open) >= 64:
+            if len(self._open) >= OPEN_DRIVES:
                 self._open.pop(next(iter(self._open))).close()
             self._open[scene_id] = zipfile.ZipFile(self._work / f"{scene_id}.zip")
         try:

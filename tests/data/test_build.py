@@ -73,6 +73,14 @@ def test_two_workers_write_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     assert content(tmp_path) == content(folder)
 
 
+def test_drives_that_were_closed_are_opened_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_module, "OPEN_DRIVES", 1)
+    build(tmp_path)
+    assert content(tmp_path) == content(folder)
+
+
 def test_another_seed_gives_another_edition(built: BuildResult, tmp_path: Path) -> None:
     assert build(tmp_path, seed=1).edition.digest != built.edition.digest
 
