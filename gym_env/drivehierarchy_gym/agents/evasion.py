@@ -32,9 +32,9 @@ OPEN, CLOSE, EDGE, TIGHT, BLOCKED = 0, 1, 2, 3, 4
 obstacle; contact or off the road."""
 
 PASSING_HIT, PASSING_TIGHT = 0.1, 0.25
-"""m beside a standing body: less than these is a contact, tight."""
+"""m beside a body that is passed: less than these is a contact, tight."""
 ALONGSIDE_HIT, ALONGSIDE_CLOSE = 0.5, 3.0
-"""m before and behind a standing body within which these, and what is close, hold."""
+"""m before and behind the car within which these, and what is close, hold."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ of accelerations through it (as in the EM planner of Apollo, Fan et al. 2018, wi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,10 +22,10 @@ PLACE_STEP = 0.125
 """m between neighbouring places: what one speed step makes of half a step's time."""
 PLACES = round(1.0 / PLACE_STEP)
 """Places of one station."""
-CHANGES = np.array([2, 1, 0, -1, -2, -3, -4], dtype=np.int64)
-"""Speed changes of one decision in speed steps: +2 to -4 m/s²; harder braking is the emergency's."""
-EMERGENCY_CHANGES = np.array([-6, -8], dtype=np.int64)
-"""-6 and -8 m/s²: dear, for when nothing else avoids a contact."""
+CHANGES = np.array([2, 1, 0, -1, -2, -3, -4, -6, -8], dtype=np.int64)
+"""Speed changes of one decision in speed steps, from +2 to -8 m/s²."""
+ORDINARY = -4
+"""Changes below this are the emergency's: dear, for when nothing else avoids a contact."""
 TERMINAL_BRAKING = 4.0
 """m/s² with which the car must be able to stop before what is ahead at the end of the plan."""
 
@@ -112,10 +113,16 @@ def plan_speeds(
         wished: speed profile (N,) in m/s, not to be exceeded.
         start_speed: m/s.
         gap, headway: metres, and seconds of way, to keep free in front of the car.
+
+    Raises:
+        ValueError: the diagram is so short that even the hardest braking leads beyond its last station.
     """
-    free = _free_ahead(cells)
-    changes = np.concatenate([CHANGES, EMERGENCY_CHANGES])
-    speeds, cost, contact = _search(cells, free, wished, start_speed, changes, gap, headway)
+    speeds, cost, contact = _search(cells, _free_ahead(cells), wished, start_speed, gap, headway)
+    if math.isinf(cost):
+        raise ValueError(
+            f"at {start_speed:g} m/s no plan of {(len(cells) - 1) // 2} decisions ends within the {cells.shape[1]} "
+            "stations of the diagram; give it more stations"
+        )
     return SpeedPlan(speeds, float(cost), bool(contact))
 
 
@@ -133,7 +140,7 @@ def _free_ahead(cells):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _search(cells, free, wished, start_speed, changes, gap, headway):  # type: ignore[no-untyped-def]
+def _search(cells, free, wished, start_speed, gap, headway):  # type: ignore[no-untyped-def]
     """Cheapest way through the diagram: rows of places by speed, so that all places of one change are one loop."""
     steps = (cells.shape[0] - 1) // 2
     places = cells.shape[1] * PLACES
@@ -142,7 +149,7 @@ def _search(cells, free, wished, start_speed, changes, gap, headway):  # type: i
     top = max(int(np.ceil(fastest / SPEED_STEP)), first) + 2
     leads = np.zeros((top + 1, top + 1), dtype=np.bool_)
     for v in range(top + 1):
-        for change in changes:
+        for change in CHANGES:
             w = max(v + change, 0)
             if w <= top and (v > 0 or change >= 0):
                 leads[v, w] = True
@@ -174,19 +181,15 @@ def _search(cells, free, wished, start_speed, changes, gap, headway):  # type: i
             _price(prices, begin, end, speed, between, after, room, wished, gap + headway * speed, k == steps - 1)
             best = following[w]
             best[begin:end] = np.inf
-            # From the nearest place behind to the farthest: of equal ways, the one that came less far is kept.
+            # From the highest speed down, which came from farthest behind: of equal ways that one is kept.
             for v in range(top, -1, -1):
                 p, stop = low[v], min(high[v] + 1, places - v - w)
                 if not leads[v, w] or p >= stop:
                     continue
                 change = ACCELERATION_COST * ((w - v) * (w - v))
-                emergency = EMERGENCY_COST if w - v < CHANGES[-1] else 0.0
-                q = p + v + w
-                middle = p + (3 * v + w) // 4
-                _relax(
-                    best[q:], source[q:], v, cost[v, p:stop], change, emergency, slowness,
-                    prices[0, q:], prices[1, middle:], prices[2, q:], prices[3, q:], prices[4, q:],
-                )  # fmt: skip
+                emergency = EMERGENCY_COST if w - v < ORDINARY else 0.0
+                q, middle = p + v + w, p + (3 * v + w) // 4
+                _relax(best, source, v, q, cost[v, p:stop], change, emergency, slowness, prices, middle)
             for q in range(begin, end):
                 if best[q] < np.inf:
                     v = source[q]
@@ -203,8 +206,10 @@ def _search(cells, free, wished, start_speed, changes, gap, headway):  # type: i
         for p in range(low[v], high[v] + 1):
             if cost[v, p] < least or (cost[v, p] == least and p < place):
                 least, place, last = cost[v, p], p, v
-    contact = hit[last, place]
     speeds = np.empty(steps + 1)
+    if least == np.inf:
+        return speeds, least, False
+    contact = hit[last, place]
     for k in range(steps - 1, -1, -1):
         speeds[k + 1] = SPEED_STEP * last
         before = came[k, last, place]
@@ -218,16 +223,17 @@ def _price(prices, begin, end, speed, between, after, room, wished, keep, ends):
     """What it costs to come to the places `begin` to `end` at `speed`; rows of `prices`: haste, the cell on the way
     (for the places before, too, from which one comes), the cell there, the room ahead, the end of the plan."""
     contact, near = CONTACT_COST + CONTACT_SPEED_COST * speed, NEAR_COST + NEAR_SPEED_COST * speed
-    by_kind = np.array([0.0, BESIDE_COST, near, contact])  # FREE, BESIDE, NEAR, HIT
-    longest = 2 * round(speed / SPEED_STEP) - EMERGENCY_CHANGES[-1]
+    by_kind = np.zeros(4)
+    by_kind[BESIDE], by_kind[NEAR], by_kind[HIT] = BESIDE_COST, near, contact
+    longest = 2 * round(speed / SPEED_STEP) - CHANGES[-1]
     for station in range(max(begin - longest, 0) // PLACES, (end - 1) // PLACES + 1):
         too_fast = speed - wished[station]
         haste = HASTE_COST * (too_fast * too_fast) if too_fast > 0.0 else 0.0
         ahead = room[station]
-        lacking = 1.0 - ahead / keep
-        headway = HEADWAY_COST * (lacking * lacking) if 0.0 < ahead < keep else 0.0
-        lacking = speed * speed / (2.0 * TERMINAL_BRAKING) - ahead
-        terminal = TERMINAL_COST + TERMINAL_METRE_COST * lacking if ends and lacking > 0.0 else 0.0
+        share = 1.0 - ahead / keep
+        headway = HEADWAY_COST * (share * share) if 0.0 < ahead < keep else 0.0
+        beyond = speed * speed / (2.0 * TERMINAL_BRAKING) - ahead
+        terminal = TERMINAL_COST + TERMINAL_METRE_COST * beyond if ends and beyond > 0.0 else 0.0
         for place in range(station * PLACES, (station + 1) * PLACES):
             prices[0, place] = haste
             prices[1, place] = by_kind[between[station]]
@@ -237,10 +243,16 @@ def _price(prices, begin, end, speed, between, after, room, wished, keep, ends):
 
 
 @compiled
-def _relax(  # type: ignore[no-untyped-def]
-    best, source, v, cost, change, emergency, slowness, haste, between, after, headway, terminal
-):
-    """Lower `best` to what it costs from speed `v`, and note it in `source`, place by place."""
+def _relax(best, source, v, q, cost, change, emergency, slowness, prices, middle):  # type: ignore[no-untyped-def]
+    """Lower `best` from place `q` on to what it costs from speed `v`, and note it in `source`, place by place."""
+    best, source = best[q:], source[q:]
+    haste, between, after, headway, terminal = (
+        prices[0, q:],
+        prices[1, middle:],
+        prices[2, q:],
+        prices[3, q:],
+        prices[4, q:],
+    )
     for i in range(len(cost)):
         price = cost[i] + change + emergency + slowness + haste[i] + between[i] + after[i] + headway[i] + terminal[i]
         better = price < best[i]

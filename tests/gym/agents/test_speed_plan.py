@@ -133,7 +133,7 @@ def plainly(cells, wished, start_speed, gap, headway):
         eager = sp.EAGER + (sp.PATIENT - sp.EAGER) * k / steps
         following = {}
         for (p, v), (cost, hit, way) in sorted(states.items()):
-            for change in (*sp.CHANGES, *sp.EMERGENCY_CHANGES):
+            for change in sp.CHANGES:
                 w = max(v + int(change), 0)
                 q = p + v + w
                 if (v == 0 and change < 0) or w > top or q >= stations * 8:
@@ -178,3 +178,12 @@ def test_the_plan_is_the_cheapest_of_all(data, seed, start, crowd):
     assert plan.cost == pytest.approx(cost, rel=1e-12)
     assert (*plan.speeds,) == speeds
     assert plan.contact == contact
+
+
+@pytest.mark.parametrize(("stations", "start"), [(1, 7.0), (2, 7.0), (1, 60.0), (2, 20.0), (11, 20.0), (100, 60.0)])
+def test_a_diagram_that_no_plan_fits_is_refused(stations, start):
+    """Who cannot stop within it has no plan; who can has one."""
+    cells, wished = np.zeros((LAYERS, stations), np.uint8), np.full(stations, 5.0)
+    with pytest.raises(ValueError, match=rf"at {start:g} m/s no plan of 16 decisions ends within the {stations} stat"):
+        plan_speeds(cells, wished, start, 4.5, 0.7)
+    assert places(plan_speeds(cells, wished, 0.0, 4.5, 0.7))[-1] < stations
