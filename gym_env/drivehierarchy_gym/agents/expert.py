@@ -19,7 +19,7 @@ from drivehierarchy_gym.agents.evasion import BLOCKED, EDGE, OPEN, PASSING_HIT, 
 from drivehierarchy_gym.agents.last_look import stays_clear
 from drivehierarchy_gym.agents.prediction import LAYER, LAYERS, STANDING, Body, Predictor
 from drivehierarchy_gym.agents.protocol import EpisodeContext
-from drivehierarchy_gym.agents.reference import ReferenceLine, headings, speed_profile
+from drivehierarchy_gym.agents.reference import AMBER, ReferenceLine, headings, speed_profile
 from drivehierarchy_gym.agents.speed_plan import BESIDE, HIT, NEAR, STEP, SpeedPlan, path_time, plan_speeds
 from drivehierarchy_gym.agents.tracking import DECISION_SECONDS, pursue, target_for
 from drivehierarchy_gym.backends.protocol import TICK_SECONDS
@@ -177,7 +177,7 @@ class ExpertAgent:
         if body.standing_seconds < IMPATIENCE:
             return False
         arc = self._line.line.project(body.state.x, body.state.y, (self._arc, self._arc + SIGHT)).arc
-        waits_at_signal = any(arc < stop.station < arc + 60 and not _green(stop, snapshot) for stop in self._line.stops)
+        waits_at_signal = any(arc < stop.station < arc + 60 and not stop.is_open(snapshot) for stop in self._line.stops)
         patient = body.standing_seconds < JUNCTION_IMPATIENCE
         waits_at_junction = patient and any(arc < station < arc + 15 for station in self._line.yields)
         return not waits_at_signal and not waits_at_junction
@@ -300,17 +300,17 @@ class ExpertAgent:
     def _close_signals(self, cells: NDArray[np.uint8], snapshot: Snapshot) -> None:
         for stop in self._line.stops:
             room = stop.station - self._arc - EGO_LENGTH / 2 - LINE_GAP
-            if room < -LINE_GAP or room >= cells.shape[1] or _green(stop, snapshot):
+            if room < -LINE_GAP or room >= cells.shape[1] or stop.is_open(snapshot):
                 continue
             needed = snapshot.ego.speed**2 / (2 * max(room, 0.1))
-            if _state(stop, snapshot) in "yY" and needed > AMBER_BRAKING:
+            if stop.shown(snapshot) in AMBER and needed > AMBER_BRAKING:
                 continue
             cells[:, max(int(room), 1) :] = HIT
 
     def _at_red_line(self, snapshot: Snapshot) -> bool:
         front = self._arc + EGO_LENGTH / 2
         near = (stop for stop in self._line.stops if 0.0 < stop.station - front + 1.0 < 1.0 + CREEP_LINE_GAP)
-        return any(not _green(stop, snapshot) for stop in near)
+        return any(not stop.is_open(snapshot) for stop in near)
 
     def _close_walls(
         self, cells: NDArray[np.uint8], line: tuple[NDArray[np.float64], ...], walls: Sequence[Body]
@@ -382,15 +382,6 @@ def _follows(ego: EgoState, body: Body) -> bool:
 
 def _same_way(ego: EgoState, body: Body) -> bool:
     return abs(wrap_angle(body.state.yaw - ego.yaw)) < math.radians(60)
-
-
-def _state(stop: Any, snapshot: Snapshot) -> str:
-    state = snapshot.signals.get(stop.signal, "")
-    return state[stop.link_index] if stop.link_index < len(state) else "O"
-
-
-def _green(stop: Any, snapshot: Snapshot) -> bool:
-    return _state(stop, snapshot) not in "rRyYuU"
 
 
 def _extend(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from drivehierarchy_gym.geometry import Polyline, wrap_angle
 from drivehierarchy_gym.plan import EpisodePlan
 from drivehierarchy_gym.road.network import RoadNetwork
+from drivehierarchy_gym.state import Snapshot
 
 STATION = 1.0
 """Distance between stations of the line (m)."""
@@ -25,6 +26,9 @@ ROUNDING = 3
 DEFAULT_LIMIT = 50 / 3.6
 """m/s where no lane lies under the line."""
 
+RED, AMBER, GREEN = "rRuU", "yY", "gG"
+"""Letters of SUMO's signal programs; "u" is red with amber, before green."""
+
 
 @dataclass(frozen=True)
 class SignalStop:
@@ -33,6 +37,15 @@ class SignalStop:
     station: float
     signal: str
     link_index: int
+
+    def shown(self, snapshot: Snapshot) -> str:
+        """Letter that the light shows, as in SUMO's signal programs; "O" (off) where its state is not known."""
+        state = snapshot.signals.get(self.signal, "")
+        return state[self.link_index] if self.link_index < len(state) else "O"
+
+    def is_open(self, snapshot: Snapshot) -> bool:
+        """Whether the light lets pass: it is neither red nor amber."""
+        return self.shown(snapshot) not in RED + AMBER
 
 
 class ReferenceLine:

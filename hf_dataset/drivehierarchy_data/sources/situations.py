@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from drivehierarchy_gym.agents.reference import ReferenceLine, SignalStop
+from drivehierarchy_gym.agents.reference import GREEN, RED, ReferenceLine, SignalStop
 from drivehierarchy_gym.catalog import ACTOR_MODELS, EGO_LENGTH, EGO_WIDTH
 from drivehierarchy_gym.geometry import wrap_angle
 from drivehierarchy_gym.plan import EpisodePlan
@@ -158,7 +158,7 @@ class SituationReader:
         if blocker is not None and blocker.gap < 15.0:
             return _because_of("start", blocker.body) if blocker.body.speed > ROLLING else None
         if stop is not None and stop.station - self._arc < STANDING_SIGNAL_RANGE:
-            return Situation("start", "green_light") if _shown(stop, snapshot) in "gG" else None
+            return Situation("start", "green_light") if stop.shown(snapshot) in GREEN else None
         return Situation("start", "clear_road")
 
     def _follow(self, ahead: list[_Ahead], speed: float) -> Situation | None:
@@ -176,7 +176,7 @@ class SituationReader:
     def _is_red(self, stop: SignalStop | None, snapshot: Snapshot, reach: float) -> bool:
         if stop is None or stop.station - self._arc - EGO_LENGTH / 2 > reach:
             return False
-        return _shown(stop, snapshot) in "rRuU"
+        return stop.shown(snapshot) in RED
 
 
 def _is_in_the_way(entry: _Ahead) -> bool:
@@ -204,8 +204,3 @@ def _because_of(action: Action, body: ActorState) -> Situation:
     if body.model == "pedestrian":
         return Situation(action, "person_ahead", body.id)
     return Situation(action, "cyclist_ahead" if body.model == "bicycle" else "vehicle_ahead", body.id)
-
-
-def _shown(stop: SignalStop, snapshot: Snapshot) -> str:
-    state = snapshot.signals.get(stop.signal, "")
-    return state[stop.link_index] if stop.link_index < len(state) else "O"
