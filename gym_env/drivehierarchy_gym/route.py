@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from drivehierarchy_gym.geometry import Polyline, Pose, Projection
+from drivehierarchy_gym.geometry import Polyline, Projection
 
 LOOKAHEAD = 60.0
 """Metres of route shown to the agent."""
@@ -112,7 +112,3 @@ class RouteTracker:
             dx, dy = px - x, py - y
             points.append((cos * dx + sin * dy, sin * dx - cos * dy))
         return RouteView(progress, offset, max(0.0, self.length - progress), tuple(points))
-
-    def end_pose(self) -> Pose:
-        """Last point of the route and the heading there."""
-        return Pose(*self._points[-1], self.heading(self.length))

@@ -42,11 +42,10 @@ def test_the_stretch_ahead_keeps_the_vertices() -> None:
     assert CORNER.ahead(40.0) == [pytest.approx(p) for p in [(20, 20), (20, 30), (20, 30)]]
 
 
-def test_heading_and_end_pose() -> None:
+def test_heading() -> None:
     assert CORNER.heading(-1.0) == 0.0
     assert CORNER.heading(19.9) == 0.0
     assert CORNER.heading(20.1) == pytest.approx(math.pi / 2)
-    assert CORNER.end_pose() == pytest.approx((20.0, 30.0, math.pi / 2))
 
 
 def test_the_whole_route_counts_not_the_way_already_driven() -> None:

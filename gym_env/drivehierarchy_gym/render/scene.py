@@ -183,11 +183,6 @@ class SceneRenderer:
         return heads
 
 
-def visible_pixels(ids: NDArray[np.int32], actors: int) -> NDArray[np.int64]:
-    """How many pixels of `ids` (from `SceneRenderer.ids`) show each of the snapshot's `actors` (actors,)."""
-    return np.bincount(ids[ids > 0], minlength=actors + 1)[1:]
-
-
 def is_plan(camera: CameraSpec) -> bool:
     """Whether `camera` looks straight down in the scale of the map: it is served from the map, with roofs and crowns
     drawn over their floors, and shows moving bodies in perspective."""

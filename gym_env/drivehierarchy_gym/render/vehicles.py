@@ -9,7 +9,6 @@ from drivehierarchy_gym.render.mesh import WHITE, Colour, MeshBuilder, Point, Sl
 GLASS: Colour = (38, 48, 58)
 DARK: Colour = (30, 31, 34)
 PLASTIC: Colour = (58, 60, 64)
-CHROME: Colour = (176, 180, 186)
 PLATE: Colour = (236, 236, 226)
 
 Quad = tuple[Point, Point, Point, Point]
