@@ -118,17 +118,17 @@ def gates(edition: _EditionArgument = None) -> None:
 def push(
     repo: Annotated[str, typer.Argument(help="Dataset on the Hub: OWNER/NAME.")],
     edition: Annotated[
-        str | None, typer.Option(help="Folder or name of the edition; default: the sim edition.")
+        str | None, typer.Option(help="Folder or name of the edition; default: the sim edition that was built.")
     ] = None,
     private: Annotated[bool, typer.Option(help="Make the dataset private when it is created.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be uploaded; no connection.")] = False,
 ) -> None:
     """Upload an edition with its card and metadata to the Hub. The token is the one of `huggingface-cli login`."""
-    from .push import check_repo, push_edition, uploads  # loads the Hub's client
+    from .push import check_repo, edition_to_push, push_edition, uploads  # loads the Hub's client
 
     console = Console()
     check_repo(repo)
-    found = find_edition(edition or "sim")
+    found = edition_to_push(edition)
     files = uploads(found)
     for path in files:
         console.print(f"{path.stat().st_size:>12,} {path.relative_to(found.folder.parent).as_posix()}")

@@ -9,8 +9,32 @@ from huggingface_hub.utils import HFValidationError, validate_repo_id
 
 from .card import CARD_FILE
 from .croissant import CROISSANT_FILE
-from .editions import DATA_FOLDER, MANIFEST, SIM_EDITION, Edition
+from .editions import (
+    BUILD_COMMANDS,
+    DATA_FOLDER,
+    MANIFEST,
+    SAMPLE,
+    SIM_EDITION,
+    Edition,
+    edition_folder,
+    find_edition,
+)
 from .errors import DataError
+
+
+def edition_to_push(requested: str | None = None) -> Edition:
+    """The edition called `requested`, or lying in that folder; without it the sim edition.
+
+    Raises EditionNotFoundError as `find_edition`, DataError where only the sample stands in for a sim edition.
+    """
+    found = find_edition(requested or SIM_EDITION)
+    if requested in (None, SIM_EDITION) and found.folder == SAMPLE / DATA_FOLDER:
+        raise DataError(
+            "no sim edition is built, and the small sample is not uploaded in its place: build one with "
+            f"`{BUILD_COMMANDS[SIM_EDITION].format(folder=edition_folder(SIM_EDITION))}`, or ask for the sample with "
+            f"--edition {SAMPLE}"
+        )
+    return found
 
 
 def uploads(edition: Edition) -> list[Path]:

@@ -11,9 +11,10 @@ from huggingface_hub import HfApi
 from typer.testing import CliRunner
 
 from drivehierarchy_data.cli import app
-from drivehierarchy_data.editions import SAMPLE, Edition, open_edition
+from drivehierarchy_data.editions import DATA_FOLDER, SAMPLE, Edition, open_edition
 from drivehierarchy_data.errors import DataError
-from drivehierarchy_data.push import push_edition, uploads
+from drivehierarchy_data.push import edition_to_push, push_edition, uploads
+from tests import tiny_edition
 
 
 class RecordingApi(HfApi):
@@ -92,6 +93,30 @@ def test_a_dry_run_lists_files_and_makes_no_call(monkeypatch: pytest.MonkeyPatch
     assert "data/r1_1_a/test-00000.parquet" in result.output
     assert "files, " in result.output
     assert isinstance(SAMPLE, Path)
+
+
+@pytest.mark.parametrize("options", [[], ["--edition", "sim"], ["--dry-run"]])
+def test_the_sample_does_not_go_in_place_of_an_edition_that_is_not_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    monkeypatch.setenv("DRIVEHIERARCHY_CACHE", str(tmp_path))
+    monkeypatch.setattr(HfApi, "create_repo", _refuse)
+    result = CliRunner().invoke(app, ["push", "someone/x", *options])
+    assert isinstance(result.exception, DataError)
+    built = tmp_path / "editions" / "sim"
+    assert str(result.exception) == (
+        "no sim edition is built, and the small sample is not uploaded in its place: build one with "
+        f"`drivehierarchy data build --edition sim --size mini --out {built}`, or ask for the sample with "
+        f"--edition {SAMPLE}"
+    )
+    assert "parquet" not in result.output
+
+
+def test_a_built_edition_goes_when_none_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRIVEHIERARCHY_CACHE", str(tmp_path))
+    built = tiny_edition.build(tmp_path / "editions" / "sim", items_per_task=2)
+    assert edition_to_push().folder == edition_to_push("sim").folder == built.folder
+    assert edition_to_push(str(SAMPLE)).folder == SAMPLE / DATA_FOLDER
 
 
 @pytest.mark.parametrize("name", ["bad name", "a/b/c", "owner/-x", ""])
