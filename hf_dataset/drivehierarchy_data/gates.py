@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from .blind import blind_scores
+from .builders.distance import BUCKETS
+from .builders.ordering import LEAST_SPEED
 from .builders.relations import relation
 from .editions import SIM_EDITION, Edition
 from .errors import DataError
@@ -132,8 +134,10 @@ def _bad_distance(document: Document) -> bool:
 
 
 def _outside_bucket(document: Document) -> bool:
-    low, high = {"Near": (0, 20), "Mid": (20, 50), "Far": (50, math.inf)}[document["meta"]["bucket"]]
-    return not all(low <= distance <= high for distance in document["meta"]["distances_m"])
+    meta = document["meta"]
+    ranges = {name: (low, high) for name, _, low, high in BUCKETS}
+    low, high = ranges[meta["bucket"]]
+    return not all(low <= distance <= high for distance in meta["distances_m"])
 
 
 def _pixel_outside(*keys: str) -> Callable[[Document], bool]:
@@ -182,7 +186,7 @@ def _wrong_relation(document: Document) -> bool:
 
 
 def _slow(document: Document) -> bool:
-    return min(document["meta"]["speeds_mps"]) < 2.0
+    return min(document["meta"]["speeds_mps"]) < LEAST_SPEED
 
 
 def _wrong_order(document: Document) -> bool:

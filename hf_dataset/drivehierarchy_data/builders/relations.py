@@ -7,7 +7,7 @@ from itertools import permutations
 
 from ..drafts import Draft, frame_token, front
 from ..questions import QUESTIONS
-from ..scene import FRONT_CAMERA, Category, Clip
+from ..scene import CATEGORIES, FRONT_CAMERA, Clip
 from ..visibility import visible
 from .distance import can_point_at
 from .words import SINGULAR
@@ -23,7 +23,6 @@ RELATIONS = {
 }
 """The relations, in two sets. Options are of one set: "Front" and "Front-Left" are neighbours that no eye can tell
 apart, and were they shown together only where neither is true, that would give both away."""
-_ASKED: tuple[Category, ...] = ("Vehicle", "Pedestrian", "Bicycle", "Traffic Cone")
 
 
 def relation(forward: float, left: float) -> str:
@@ -40,7 +39,7 @@ def relation_drafts(clip: Clip) -> Iterator[Draft]:
     """r2_3: ordered pairs of objects whose differences along both axes are clear, or none."""
     for index, frame in clip.seen_by(FRONT_CAMERA):
         image = frame.images[FRONT_CAMERA]
-        shown = [body for category in _ASKED for body in visible(frame, FRONT_CAMERA, category) or ()]
+        shown = [body for category in CATEGORIES for body in visible(frame, FRONT_CAMERA, category) or ()]
         shown = [body for body in shown if can_point_at(body, FRONT_CAMERA)]
         for subject, reference in permutations(shown, 2):
             (subject_x, subject_y), (reference_x, reference_y) = frame.position(subject), frame.position(reference)
