@@ -105,9 +105,18 @@ def find_questions(folder: Path | None, environment: Mapping[str, str]) -> Path:
 
 
 def read_questions(folder: Path, file: QuestionFile) -> QuestionSet:
+    """As `scan_questions`, but raises DataError also when not a single line of the file is a record of its task."""
+    questions = scan_questions(folder, file)
+    if not questions.records:
+        reasons = "; ".join(questions.rejected[:3]) or "the file is empty"
+        raise DataError(f"{folder / file.name}.jsonl holds no record of task {file.task}: {reasons}")
+    return questions
+
+
+def scan_questions(folder: Path, file: QuestionFile) -> QuestionSet:
     """Every record of one file. A line that cannot be read is named in `rejected`, never silently left out.
 
-    Raises DataError when the file is missing or not a single line of it is a record of its task.
+    Raises DataError when the file cannot be opened.
     """
     path = folder / f"{file.name}.jsonl"
     questions = QuestionSet(file)
@@ -128,9 +137,6 @@ def read_questions(folder: Path, file: QuestionFile) -> QuestionSet:
             continue
         seen.add(record.id)
         questions.records.append(record)
-    if not questions.records:
-        reasons = "; ".join(questions.rejected[:3]) or "the file is empty"
-        raise DataError(f"{path} holds no record of task {file.task}: {reasons}")
     return questions
 
 

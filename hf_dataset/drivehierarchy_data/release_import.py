@@ -16,20 +16,22 @@ from .errors import DataError, ImageError
 from .image_roots import ImageRoots
 from .images import read_image
 from .items import Item
-from .release import NOT_A_TASK, QUESTION_FILES, QuestionFile, Record, read_questions
+from .release import NOT_A_TASK, QUESTION_FILES, QuestionFile, QuestionSet, Record, scan_questions
 from .shards import has_recipe, write_shard
 
 RECORDS_PER_SHARD = 100
 EXCLUDED_FILE = "excluded.jsonl"
 """Beside the manifest: one line for each record that did not become an item, with its reason."""
 
-MISSING_FILE, UNREADABLE_RECORD, MISSING_IMAGE, UNUSABLE_IMAGE = (
+MISSING_FILE, UNUSABLE_FILE, UNREADABLE_RECORD, MISSING_IMAGE, UNUSABLE_IMAGE = (
     "missing question file",
+    "unusable question file",
     "unreadable record",
     "missing image",
     "unusable image",
 )
-"""Why a record is left out. An image is unusable when it does not decode or has another size than the record says."""
+"""Why a record is left out. A question file is unusable when it cannot be opened or is empty, an image when it does not
+decode or has another size than the record says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +76,8 @@ def import_release(
     if (questions_folder / f"{NOT_A_TASK}.jsonl").is_file():
         notes.append(f"{NOT_A_TASK}.jsonl is not a task of the benchmark (it has no images) and is not imported")
     for file in QUESTION_FILES:
-        try:
-            questions = read_questions(questions_folder, file)
-        except DataError as error:
-            excluded.append(Exclusion(file.task, f"{file.name}.jsonl", MISSING_FILE, str(error)))
-            _remove_shards(data_folder, file.task, 0)
-            continue
-        excluded += [
-            Exclusion(file.task, line.partition(": ")[0], UNREADABLE_RECORD, line) for line in questions.rejected
-        ]
+        questions, left_out = _questions(questions_folder, file)
+        excluded += left_out
         batches = list(_batches(questions.records))
         done = 0
         for index, batch in enumerate(batches):
@@ -97,6 +92,21 @@ def import_release(
         every = data_folder / EXCLUDED_FILE
         raise DataError(f"not one record of {questions_folder} could be imported ({first}); all reasons are in {every}")
     return ImportReport(open_edition(out), excluded, notes)
+
+
+def _questions(folder: Path, file: QuestionFile) -> tuple[QuestionSet, list[Exclusion]]:
+    """What can be read of one question file, and what of it cannot, line by line."""
+    path = folder / f"{file.name}.jsonl"
+    try:
+        questions = scan_questions(folder, file)
+    except DataError as error:
+        reason = UNUSABLE_FILE if path.exists() else MISSING_FILE
+        return QuestionSet(file), [Exclusion(file.task, path.name, reason, str(error))]
+    if not questions.records and not questions.rejected:
+        return questions, [Exclusion(file.task, path.name, UNUSABLE_FILE, f"{path} is empty")]
+    return questions, [
+        Exclusion(file.task, line.partition(": ")[0], UNREADABLE_RECORD, line) for line in questions.rejected
+    ]
 
 
 def _counts(excluded: Sequence[Exclusion]) -> dict[str, dict[str, int]]:

@@ -268,6 +268,27 @@ class TestImport:
         assert again.edition.size("r1_4") == 3
         assert again.edition.problems() == []
 
+    def test_a_file_that_is_there_but_of_no_use_is_not_called_missing(
+        self, questions: Path, roots: ImageRoots, tmp_path: Path
+    ) -> None:
+        import_release(questions, tmp_path / "out", roots)
+        (questions / "R1_1_A_Existence.jsonl").write_text('{"Question_id": "R1_1_A_0"}\n[]\n')
+        (questions / "R1_1_B_Counting.jsonl").write_text("\n")
+        (questions / "R1_2_A_Nearest_Object.jsonl").unlink()
+        (questions / "R1_2_B_Certain_Object.jsonl").unlink()
+        (questions / "R1_2_B_Certain_Object.jsonl").mkdir()
+        report = import_release(questions, tmp_path / "out", roots)
+        assert [(e.record, e.reason) for e in report.excluded] == [
+            ("R1_1_A_Existence.jsonl:1", "unreadable record"),
+            ("R1_1_A_Existence.jsonl:2", "unreadable record"),
+            ("R1_1_B_Counting.jsonl", "unusable question file"),
+            ("R1_2_A_Nearest_Object.jsonl", "missing question file"),
+            ("R1_2_B_Certain_Object.jsonl", "unusable question file"),
+        ]
+        assert "no image is named" in report.excluded[0].detail
+        assert "Is a directory" in report.excluded[4].detail
+        assert not {"r1_1_a", "r1_1_b", "r1_2_a", "r1_2_b"} & set(report.edition.tasks())
+
     def test_an_image_of_another_size_than_the_record_says_is_left_out(
         self, questions: Path, roots: ImageRoots, tmp_path: Path
     ) -> None:
