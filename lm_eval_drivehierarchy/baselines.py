@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from drivehierarchy_data.editions import Edition
-from drivehierarchy_data.items import option_letter, truth
+from drivehierarchy_data.items import letter_at, option_letter, truth
 from drivehierarchy_gym.errors import unknown_name
 
 from .parsing.parsed import render
@@ -58,7 +58,7 @@ def chance(edition: Edition, seed: int) -> Answerer:
         task, kind = document["task"], document["answer_kind"]
         source = random.Random(f"{seed}:{document['id']}")
         if kind == "choice":
-            return chr(ord("A") + source.randrange(len(document["options"])))
+            return letter_at(source.randrange(len(document["options"])))
         if kind == "order":
             return render(source.sample(document["options"], len(document["options"])), kind)
         if kind == "box":

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .items import option_letter
+from .items import letter_at, option_index
 
 Document = Mapping[str, Any]
 
@@ -55,10 +55,10 @@ def group_of(document: Document) -> str:
 def _choices(documents: Sequence[Document]) -> Iterator[tuple[str, float, float]]:
     count = len(documents)
     chance = sum(1 / len(document["options"]) for document in documents) / count
-    right = [ord(option_letter(d["answer"], d["options"])) - ord("A") for d in documents]
+    right = [option_index(d["answer"], d["options"]) for d in documents]
     positions = Counter(right)
     for position in range(max(len(document["options"]) for document in documents)):
-        yield f"option {chr(ord('A') + position)}", positions[position] / count, chance
+        yield f"option {letter_at(position)}", positions[position] / count, chance
     lengths = [[len(option) for option in document["options"]] for document in documents]
     yield "longest option", _mean(_tied(row, max(row), at) for row, at in zip(lengths, right, strict=True)), chance
     yield "shortest option", _mean(_tied(row, min(row), at) for row, at in zip(lengths, right, strict=True)), chance

@@ -15,7 +15,7 @@ from drivehierarchy_gym.road.cache import write_atomically
 
 from .editions import DATA_FOLDER, Edition
 from .gates import GateReport
-from .items import SPLITS
+from .items import SPLITS, option_index
 from .release import QUESTION_FILES
 from .selection import KINDS
 
@@ -155,10 +155,8 @@ def _gates(report: GateReport) -> str:
 
 
 def _right_text(document: dict[str, Any]) -> str:
-    answer = document["answer"]
-    if answer in document["options"]:
-        return str(answer[3:])
-    return str(document["options"][ord(answer) - ord("A")][3:])
+    options = document["options"]
+    return str(options[option_index(document["answer"], options)][3:])
 
 
 def _area(answer: str) -> int:

@@ -22,7 +22,7 @@ from .builders.ordering import LEAST_SPEED
 from .builders.relations import relation
 from .editions import SIM_EDITION, Edition
 from .errors import DataError
-from .items import SPLITS, Split, option_letter, references
+from .items import SPLITS, Split, letter_at, option_index, option_letter, references
 from .scene import CAMERA_ORDER, CATEGORIES
 from .selection import ITEMS_PER_SCENE, LABEL_SHARES
 
@@ -179,10 +179,10 @@ def _wrong_unique_count(document: Document) -> bool:
 
 
 def _wrong_relation(document: Document) -> bool:
-    meta = document["meta"]
+    meta, options = document["meta"], document["options"]
     forward, left = np.subtract(meta["subject_ego_xy"], meta["reference_ego_xy"])
-    chosen = document["options"][ord(document["answer"]) - ord("A")]
-    return chosen != f"{document['answer']}. {relation(float(forward), float(left))}."
+    right = option_index(document["answer"], options)
+    return options[right] != f"{letter_at(right)}. {relation(float(forward), float(left))}."
 
 
 def _slow(document: Document) -> bool:
@@ -216,7 +216,7 @@ def _letter_imbalance(documents: Sequence[Document]) -> int:
     letters: dict[int, Counter[str]] = defaultdict(Counter)
     for document in documents:
         size = len(document["options"])
-        letters[size].update({chr(ord("A") + i): 0 for i in range(size)})
+        letters[size].update({letter_at(i): 0 for i in range(size)})
         letters[size][option_letter(document["answer"], document["options"])] += 1
     return max(max(counts.values()) - min(counts.values()) for counts in letters.values())
 

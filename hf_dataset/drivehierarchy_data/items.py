@@ -100,7 +100,7 @@ def check_answer(item_id: str, kind: str, answer: str, options: Sequence[str]) -
         raise wrong("a distance such as '17.78 m'")
     if kind == "choice":
         letters = [match.group(1) if (match := OPTION.match(option)) else "" for option in options]
-        if letters != [chr(ord("A") + index) for index in range(len(options))]:
+        if letters != [letter_at(index) for index in range(len(options))]:
             raise DataError(f"item {item_id}: options {list(options)} must be lettered 'A. ', 'B. ', … in order")
         if answer not in letters and answer not in options:
             raise wrong(f"a letter of, or an entry of, {list(options)}")
@@ -141,9 +141,19 @@ def references(answer: str, meta: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys([answer, *meta.get("references", ())]))
 
 
+def letter_at(index: int) -> str:
+    """Letter of the option at `index`: "A" at 0."""
+    return chr(ord("A") + index)
+
+
+def option_index(answer: str, options: Sequence[str]) -> int:
+    """Index of a choice item's answer, which is stored as a letter or as the whole option."""
+    return options.index(answer) if answer in options else ord(answer) - ord("A")
+
+
 def option_letter(answer: str, options: Sequence[str]) -> str:
-    """Letter of a choice item's answer, which is stored as a letter or as the whole option."""
-    return chr(ord("A") + options.index(answer)) if answer in options else answer
+    """Letter of a choice item's answer, however it is stored."""
+    return letter_at(option_index(answer, options))
 
 
 # --- the columns -----------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any, Final
 from .drafts import Draft, ViewRef
 from .errors import DataError
 from .images import EncodedImage
-from .items import Item, Split
+from .items import Item, Split, letter_at
 from .release import QUESTION_FILES
 
 KINDS: Final = MappingProxyType({file.task: (file.rank, file.answer_kind) for file in QUESTION_FILES})
@@ -223,20 +223,16 @@ def compose(task: str, split: Split, chosen: Sequence[Candidate], seed: int) -> 
             turns[size] += 1
             texts = rng.sample(wrong, len(wrong))
             texts.insert(place, draft.truth)
-            options = tuple(f"{_letter(i)}. {text}" for i, text in enumerate(texts))
+            options = tuple(f"{letter_at(i)}. {text}" for i, text in enumerate(texts))
             # Written as in the release: the letter, or in these tasks the whole option.
-            answer = options[place] if task in ("r2_2_b", "r3_1") else _letter(place)
+            answer = options[place] if task in ("r2_2_b", "r3_1") else letter_at(place)
         elif kind == "order":
             shown = rng.sample(range(len(views)), len(views))
             views = tuple(views[i] for i in shown)
-            names = options = tuple(_letter(i) for i in range(len(views)))
-            answer = json.dumps([_letter(shown.index(i)) for i in range(len(views))])
+            names = options = tuple(letter_at(i) for i in range(len(views)))
+            answer = json.dumps([letter_at(shown.index(i)) for i in range(len(views))])
         plans.append(Plan(f"{task}-{split}-{number:04d}", candidate, views, names, options, answer))
     return plans
-
-
-def _letter(index: int) -> str:
-    return chr(ord("A") + index)
 
 
 def _view_names(draft: Draft) -> tuple[str, ...]:

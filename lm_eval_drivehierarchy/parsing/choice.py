@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from drivehierarchy_data.items import letter_at
+
 from . import declarations
 from .declarations import CONCLUSION, REFUSAL, RETRACTION, Span
 from .reply import sentences, without_questions
@@ -54,7 +56,7 @@ class Options:
         if all(split) and len({match[1].upper() for match in split if match}) == len(options):
             pairs = [(match[1].upper(), match[2]) for match in split if match]
         else:
-            pairs = [(chr(ord("A") + index), option) for index, option in enumerate(options)]
+            pairs = [(letter_at(index), option) for index, option in enumerate(options)]
         words = {letter: normalised(text) for letter, text in pairs}
         # Words that two options share single out neither; a bare label has none.
         told_apart = {

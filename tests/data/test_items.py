@@ -14,6 +14,8 @@ from drivehierarchy_data.items import (
     SCHEMA,
     Item,
     check_answer,
+    letter_at,
+    option_index,
     option_letter,
     references,
     row,
@@ -117,9 +119,11 @@ def test_references_are_listed_once_and_the_answer_first() -> None:
     assert references("a", {}) == ["a"]
 
 
-def test_option_letter_reads_both_ways_of_storing_an_answer() -> None:
-    options = ("A. moving.", "B. parked.")
-    assert option_letter("B", options) == option_letter("B. parked.", options) == "B"
+def test_both_ways_of_storing_a_choice_name_the_same_option() -> None:
+    options = ("A. moving.", "B. parked.", "C. stopped.")
+    for index, option in enumerate(options):
+        assert option_index(option[0], options) == option_index(option, options) == index
+        assert option_letter(option[0], options) == option_letter(option, options) == letter_at(index) == "ABC"[index]
 
 
 def test_a_row_holds_every_column_in_order() -> None:
