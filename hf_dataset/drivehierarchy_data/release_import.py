@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from drivehierarchy_gym.road.cache import write_atomically
+from drivehierarchy_gym.road.cache import code_digest, write_atomically
 
+from . import images, items, shards
 from .editions import DATA_FOLDER, FORMAT, Edition, open_edition, shard_path, write_manifest
 from .errors import DataError, ImageError
 from .image_roots import ImageRoots
@@ -133,25 +135,25 @@ def _import_batch(batch: Sequence[Record], file: QuestionFile, path: Path, roots
     recipe = _recipe(located)
     if has_recipe(path, recipe):
         return excluded
-    items: list[Item] = []
+    usable: list[Item] = []
     for record, paths in located:
         try:
-            items.append(_item(record, paths))
+            usable.append(_item(record, paths))
         except ImageError as error:
             excluded.append(Exclusion(file.task, record.id, UNUSABLE_IMAGE, str(error)))
-    if items:
+    if usable:
         # A file that lacks an unusable image is never final: the next run looks at that image again.
-        write_shard(path, items, recipe if len(items) == len(located) else "")
+        write_shard(path, usable, recipe if len(usable) == len(located) else "")
     else:
         path.unlink(missing_ok=True)
     return excluded
 
 
 def _item(record: Record, paths: Sequence[Path]) -> Item:
-    images = tuple(read_image(path) for path in paths)
+    pictures = tuple(read_image(path) for path in paths)
     data = record.meta.get("meta_data", {})
     size = data.get("image_size") or data.get("image_resolution")
-    for image, path in zip(images, paths, strict=True):
+    for image, path in zip(pictures, paths, strict=True):
         if size and [image.width, image.height] != list(size):
             # Pixel coordinates in question and answer would mean other places.
             raise ImageError(f"{path} is {image.width}x{image.height}, but the record is about {size[0]}x{size[1]}")
@@ -164,7 +166,7 @@ def _item(record: Record, paths: Sequence[Path]) -> Item:
         question=record.question,
         answer=record.answer,
         answer_kind=record.file.answer_kind,
-        images=images,
+        images=pictures,
         views=record.views,
         options=record.options,
         meta={**record.meta, "image_paths": list(record.image_paths)},
@@ -172,10 +174,12 @@ def _item(record: Record, paths: Sequence[Path]) -> Item:
 
 
 def _recipe(located: Sequence[tuple[Record, list[Path]]]) -> str:
-    """Digest of everything that decides a file's content: the records, and size and time of each image file."""
-    digest = hashlib.sha256(f"release format {FORMAT}".encode())
+    """Digest of everything that decides a file's content: the records, size and time of each image file, and the code
+    that makes rows of them."""
+    code = code_digest(images, items, shards, sys.modules[__name__])
+    digest = hashlib.sha256(f"release format {FORMAT}, code {code}".encode())
     for record, paths in located:
-        digest.update(json.dumps([record.id, record.question, record.answer, record.options, record.meta]).encode())
+        digest.update(json.dumps(asdict(record)).encode())
         for path in paths:
             stat = path.stat()
             digest.update(f"{path}|{stat.st_size}|{stat.st_mtime_ns}".encode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from drivehierarchy_data import release
+from drivehierarchy_data import release_import as release_import_module
 from drivehierarchy_data.errors import DataError, ImageError
 from drivehierarchy_data.image_roots import ImageRoots
 from drivehierarchy_data.items import Item
-from drivehierarchy_data.release import NOT_A_TASK, QUESTION_FILES, find_questions, parse_record, read_questions
+from drivehierarchy_data.release import (
+    NOT_A_TASK,
+    QUESTION_FILES,
+    _images,
+    find_questions,
+    parse_record,
+    read_questions,
+)
 from drivehierarchy_data.release_import import EXCLUDED_FILE, import_release
 from drivehierarchy_gym.errors import ReleaseNotFoundError
 from tests.data import release_records
@@ -305,6 +315,36 @@ class TestImport:
         written = {path: path.stat().st_mtime_ns for path in first.edition.folder.glob("*/*.parquet")}
         import_release(questions, tmp_path / "out", roots)
         assert {path: path.stat().st_mtime_ns for path in written} == written
+
+    @pytest.mark.parametrize(
+        ("module", "name", "other"),
+        [
+            (release, "_scene", lambda *_: "another scene"),
+            (release, "_images", lambda record_id, raw: (_images(record_id, raw)[0], ("other",))),
+            (release_import_module, "QUESTION_FILES", [replace(BY_NAME["R1_1_A_Existence"], rank="R2")]),
+            (release_import_module, "QUESTION_FILES", [replace(BY_NAME["R1_1_A_Existence"], source="elsewhere")]),
+            (release_import_module, "QUESTION_FILES", [replace(BY_NAME["R1_1_A_Existence"], answer_kind="text")]),
+            (release_import_module, "code_digest", lambda *_: "other code"),
+        ],
+        ids=["scene", "views", "rank", "source", "kind", "code"],
+    )
+    def test_what_decides_a_file_has_it_written_again(
+        self,
+        questions: Path,
+        roots: ImageRoots,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        module: Any,
+        name: str,
+        other: Any,
+    ) -> None:
+        monkeypatch.setattr(release_import_module, "QUESTION_FILES", [BY_NAME["R1_1_A_Existence"]])
+        roots = ImageRoots({**roots.folders, "elsewhere": roots.folders["nuscenes"]})
+        (path,) = import_release(questions, tmp_path / "out", roots).edition.shards("r1_1_a")
+        before = path.stat().st_mtime_ns
+        monkeypatch.setattr(module, name, other)
+        import_release(questions, tmp_path / "out", roots)
+        assert path.stat().st_mtime_ns > before
 
     def test_files_of_a_longer_import_do_not_stay(self, questions: Path, roots: ImageRoots, tmp_path: Path) -> None:
         first = import_release(questions, tmp_path / "out", roots)
