@@ -104,12 +104,12 @@ def _answers(edition: Edition) -> str:
     for task in _tasks(edition):
         answers = [document["answer"] for document in edition.documents(task)]
         kind = KINDS[task][1]
-        if kind in ("metres",):
+        if kind == "metres":
             numbers = sorted(float(answer.removesuffix(" m")) for answer in answers)
             text = f"{numbers[0]:.1f} m to {numbers[-1]:.1f} m, median {median(numbers):.1f} m"
         elif kind == "box":
             areas = sorted(_area(answer) for answer in answers)
-            text = f"boxes of {areas[0]} to {areas[-1]} pixels, median {median(areas):g}"
+            text = f"boxes of {areas[0]} to {areas[-1]} pixels, median {_exact(median(areas))}"
         elif kind == "text":
             metas = [document["meta"] for document in edition.documents(task)]
             text = _counted(Counter(f"{meta['action']}/{meta['cause']}" for meta in metas))
@@ -162,6 +162,11 @@ def _right_text(document: dict[str, Any]) -> str:
 def _area(answer: str) -> int:
     x1, y1, x2, y2 = json.loads(answer)["bbox"]
     return int((x2 - x1) * (y2 - y1))
+
+
+def _exact(middle: float) -> str:
+    """A median of whole numbers: whole, or halfway between two."""
+    return f"{middle:.1f}".removesuffix(".0")
 
 
 def _counted(counts: Counter[str]) -> str:
