@@ -14,13 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from drivehierarchy_data.editions import Edition
-from drivehierarchy_data.items import letter_at, option_letter, truth
+from drivehierarchy_data.items import Document, letter_at, option_letter, truth
 from drivehierarchy_gym.errors import unknown_name
 
 from .parsing.parsed import render
-
-Document = Mapping[str, Any]
-"""One row of an edition, see `drivehierarchy_data.shards.read_documents`."""
 
 Answerer = Callable[[Document], str]
 """Reply to a document, in the format that its question asks for."""

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from .items import letter_at, option_index
-
-Document = Mapping[str, Any]
+from .items import Document, letter_at, option_index
 
 CLOSE_DISTANCE = 0.10
 """A guessed distance within this share of the true one is right."""

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -22,12 +21,9 @@ from .builders.ordering import LEAST_SPEED
 from .builders.relations import relation
 from .editions import SIM_EDITION, Edition
 from .errors import DataError
-from .items import SPLITS, Split, letter_at, option_index, option_letter, references
+from .items import SPLITS, Document, Split, letter_at, option_index, option_letter, references
 from .scene import CAMERA_ORDER, CATEGORIES
 from .selection import ITEMS_PER_SCENE, LABEL_SHARES
-
-Document = Mapping[str, Any]
-"""A row of an edition, its images as `ImageLocation`s."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,9 @@ ANSWER_KINDS: tuple[str, ...] = get_args(AnswerKind)
 RANKS: tuple[str, ...] = get_args(Rank)
 SPLITS: tuple[Split, ...] = get_args(Split)
 
+Document = Mapping[str, Any]
+"""A row of an edition without its pixels, as `shards.read_documents` gives it."""
+
 METRES = re.compile(r"\d+(?:\.\d+)? m")
 OPTION = re.compile(r"([A-Z])\. \S")
 
