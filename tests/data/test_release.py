@@ -322,7 +322,7 @@ class TestImport:
             (release, "_scene", lambda *_: "another scene"),
             (release, "_images", lambda record_id, raw: (_images(record_id, raw)[0], ("other",))),
             (release_import_module, "QUESTION_FILES", [replace(BY_NAME["R1_1_A_Existence"], rank="R2")]),
-            (release_import_module, "QUESTION_FILES", [replace(BY_NAME["R1_1_A_Existence"], source="elsewhere")]),
+            (release_import_module, "QUESTION_FILES", [replace(BY_NAME["R1_1_A_Existence"], source="drama")]),
             (release_import_module, "QUESTION_FILES", [replace(BY_NAME["R1_1_A_Existence"], answer_kind="text")]),
             (release_import_module, "code_digest", lambda *_: "other code"),
         ],
@@ -339,7 +339,7 @@ class TestImport:
         other: Any,
     ) -> None:
         monkeypatch.setattr(release_import_module, "QUESTION_FILES", [BY_NAME["R1_1_A_Existence"]])
-        roots = ImageRoots({**roots.folders, "elsewhere": roots.folders["nuscenes"]})
+        roots = ImageRoots(dict.fromkeys(("nuscenes", "drama"), roots.folders["nuscenes"]))
         (path,) = import_release(questions, tmp_path / "out", roots).edition.shards("r1_1_a")
         before = path.stat().st_mtime_ns
         monkeypatch.setattr(module, name, other)
