@@ -11,11 +11,11 @@ from typing import Any
 
 import yaml
 
-from drivehierarchy_gym.road.cache import write_atomically
+from drivehierarchy_gym.road.cache import write_text_atomically
 
 from .editions import DATA_FOLDER, Edition
 from .gates import GateReport
-from .items import SPLITS, option_index
+from .items import SPLITS, Document, option_index
 from .release import QUESTION_FILES
 from .selection import KINDS
 
@@ -42,8 +42,7 @@ TITLES = {
 
 def write_card(edition: Edition, report: GateReport, out: Path) -> None:
     """Writes OUT/README.md."""
-    text = card(edition, report)
-    write_atomically(out / CARD_FILE, lambda partial: partial.write_text(text, encoding="utf-8"))
+    write_text_atomically(out / CARD_FILE, card(edition, report))
 
 
 def card(edition: Edition, report: GateReport) -> str:
@@ -154,7 +153,7 @@ def _gates(report: GateReport) -> str:
     )
 
 
-def _right_text(document: dict[str, Any]) -> str:
+def _right_text(document: Document) -> str:
     options = document["options"]
     return str(options[option_index(document["answer"], options)][3:])
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from drivehierarchy_gym.road.cache import write_atomically
+from drivehierarchy_gym.road.cache import write_text_atomically
 
 from .editions import DATA_FOLDER, MANIFEST, Edition
 from .items import FEATURES
@@ -82,7 +82,7 @@ _CONTEXT: dict[str, Any] = {
 def write_croissant(edition: Edition, out: Path) -> None:
     """Writes OUT/croissant.json."""
     text = json.dumps(croissant(edition), indent=2, ensure_ascii=False) + "\n"
-    write_atomically(out / CROISSANT_FILE, lambda partial: partial.write_text(text, encoding="utf-8"))
+    write_text_atomically(out / CROISSANT_FILE, text)
 
 
 def croissant(edition: Edition) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from drivehierarchy_gym.road.cache import cache_folder, write_atomically
+from drivehierarchy_gym.road.cache import cache_folder, write_text_atomically
 
 from .errors import DataError, EditionNotFoundError
 from .items import SPLITS, Item, Split
@@ -151,11 +151,7 @@ def save_manifest(data_folder: Path, manifest: Manifest) -> None:
     """Writes the manifest of a folder; the last step of a build, and what makes it readable."""
     content = {"format": FORMAT, **asdict(manifest)}
     text = json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-
-    def write(partial: Path) -> None:
-        partial.write_text(text, encoding="utf-8")
-
-    write_atomically(data_folder / MANIFEST, write)
+    write_text_atomically(data_folder / MANIFEST, text)
 
 
 def write_manifest(

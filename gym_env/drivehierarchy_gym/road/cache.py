@@ -47,6 +47,11 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         os.replace(partial, path)
 
 
+def write_text_atomically(path: Path, text: str) -> None:
+    """`write_atomically` of UTF-8; line breaks stay as they are."""
+    write_atomically(path, lambda partial: partial.write_bytes(text.encode()))
+
+
 def cached_arrays(name: str, build: Callable[[], Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
     """Arrays kept in the cache file `name`.npz, or what `build` returns, which is then kept.
 

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from drivehierarchy_gym.road import shapes, surfaces
-from drivehierarchy_gym.road.cache import cache_folder, cached_arrays, code_digest, write_atomically
+from drivehierarchy_gym.road.cache import (
+    cache_folder,
+    cached_arrays,
+    code_digest,
+    write_atomically,
+    write_text_atomically,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -88,6 +94,14 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(cache: Path) -> None:
         write_atomically(target, fail)
     assert target.read_text() == "old"
     assert list(cache.iterdir()) == [target]
+
+
+def test_text_is_written_as_it_is(cache: Path) -> None:
+    target = cache / "new" / "note.txt"
+    for text in ("Königs Wusterhausen\r\n90°\n", "shorter"):
+        write_text_atomically(target, text)
+        assert target.read_bytes() == text.encode()
+        assert list(target.parent.iterdir()) == [target]
 
 
 def test_digest_follows_the_code() -> None:
