@@ -25,7 +25,7 @@ from lm_eval_drivehierarchy.calibration import (
     spearman,
     weights_from_load,
 )
-from lm_eval_drivehierarchy.statistics.estimates import Estimate
+from lm_eval_drivehierarchy.statistics.estimates import LEVEL, Estimate
 
 OTHER_BUDGETS = ((1 / 3, 1 / 3, 1 / 3), (0.4, 0.3, 0.3), (0.3, 0.4, 0.3), (0.25, 0.25, 0.5), (0.4, 0.4, 0.2))
 """Shares of R1, R2 and R3 that somebody else might have chosen."""
@@ -74,7 +74,7 @@ def stability(
     reference: Mapping[str, float] | None = None,
     replicates: int = 1000,
     seed: int = 0,
-    level: float = 0.95,
+    level: float = LEVEL,
 ) -> Stability:
     """Re-rank the pool under other pools, budgets and penalties.
 

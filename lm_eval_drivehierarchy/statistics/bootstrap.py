@@ -25,13 +25,12 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import ndtr, ndtri
 
-from lm_eval_drivehierarchy.statistics.estimates import Estimate
+from lm_eval_drivehierarchy.statistics.estimates import LEVEL, Estimate
 from lm_eval_drivehierarchy.statistics.scenes import Floats, SceneSums
 
 REPLICATES = 2000
-LEVEL = 0.95
-_CELLS = 4_000_000
-"""Resampling counts held in memory at once (32 MB)."""
+CELLS = 4_000_000
+"""Counts or signs of resampled scenes held in memory at once (32 MB)."""
 _FEW = 7
 """Scenes minus strata below which the t-interval is consulted too."""
 _EMPTY_SHARE = 0.01
@@ -53,7 +52,7 @@ def resample(strata: NDArray[np.int64], replicates: int, rng: np.random.Generato
 def replicate_means(sums: SceneSums, replicates: int, rng: np.random.Generator) -> Floats:
     """Task means of the resampled data, (replicates, T); NaN where a replicate drew no scene with that task."""
     blocks = []
-    rows = max(1, _CELLS // max(1, len(sums.scenes)))
+    rows = max(1, CELLS // max(1, len(sums.scenes)))
     for start in range(0, replicates, rows):
         drawn = resample(sums.strata, min(rows, replicates - start), rng)
         items = drawn @ sums.counts

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from lm_eval_drivehierarchy.statistics.bootstrap import LEVEL, REPLICATES, weighted_estimates
-from lm_eval_drivehierarchy.statistics.estimates import Estimate
+from lm_eval_drivehierarchy.statistics.bootstrap import REPLICATES, weighted_estimates
+from lm_eval_drivehierarchy.statistics.estimates import LEVEL, Estimate
 from lm_eval_drivehierarchy.statistics.paired import Comparison, compare
 from lm_eval_drivehierarchy.statistics.scenes import SceneSums
 from lm_eval_drivehierarchy.wording import counted

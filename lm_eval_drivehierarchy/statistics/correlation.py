@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from lm_eval_drivehierarchy.statistics.estimates import Estimate
+from lm_eval_drivehierarchy.statistics.estimates import LEVEL, Estimate
 from lm_eval_drivehierarchy.wording import counted
 
 
-def rank_correlation(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Estimate:
+def rank_correlation(first: ArrayLike, second: ArrayLike, *, level: float = LEVEL) -> Estimate:
     """Spearman's rho with average ranks for ties, `n` pairs in `n`.
 
     The interval is Fisher's z with the standard error sqrt((1 + rho^2/2) / (n - 3)) of Bonett and Wright

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+LEVEL = 0.95
+"""Level of intervals, unless told otherwise; tests are made at one minus it."""
 Z = 1.959963984540054
-"""Half the width of a normal 95 % interval in standard errors."""
+"""Half the width of a normal interval of that level in standard errors."""
 INCOMPLETE = "incomplete"
 """First word of the reason of a sum that lacks a part."""
 
@@ -25,7 +27,7 @@ class Estimate:
     stderr: float | None = None
     n: int = 0
     clusters: int = 0
-    level: float = 0.95
+    level: float = LEVEL
     reason: str | None = None
 
     def __post_init__(self) -> None:

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from lm_eval_drivehierarchy.aggregation import open_weights, rank_weights
-from lm_eval_drivehierarchy.statistics.bootstrap import LEVEL, REPLICATES, weighted_estimates
-from lm_eval_drivehierarchy.statistics.estimates import INCOMPLETE, Estimate
+from lm_eval_drivehierarchy.statistics.bootstrap import REPLICATES, weighted_estimates
+from lm_eval_drivehierarchy.statistics.estimates import INCOMPLETE, LEVEL, Estimate
 from lm_eval_drivehierarchy.statistics.scenes import SceneSums
 from lm_eval_drivehierarchy.tasks import RANKS, TASKS, tasks_of_rank
 

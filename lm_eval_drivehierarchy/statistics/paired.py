@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 from scipy.stats import norm
 
-from lm_eval_drivehierarchy.statistics.bootstrap import LEVEL, REPLICATES, weighted_estimates
-from lm_eval_drivehierarchy.statistics.estimates import Estimate
+from lm_eval_drivehierarchy.statistics.bootstrap import CELLS, REPLICATES, weighted_estimates
+from lm_eval_drivehierarchy.statistics.estimates import LEVEL, Estimate
 from lm_eval_drivehierarchy.statistics.scenes import Floats, SceneSums
 
 Verdict = Literal["better", "worse", "tie", "undecided"]
@@ -19,7 +19,6 @@ Verdict = Literal["better", "worse", "tie", "undecided"]
 PERMUTATIONS = 9_999
 _EXACT_SCENES = 14
 """Up to this many scenes all 2^scenes label swaps are enumerated."""
-_CELLS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ def swap_test(parts: Floats, *, permutations: int = PERMUTATIONS, seed: int = 0)
         return np.asarray((np.abs(signs @ parts) >= threshold).mean(axis=0))
     rng = np.random.default_rng(seed)
     hits = np.zeros(columns)
-    rows = max(1, _CELLS // scenes)
+    rows = max(1, CELLS // scenes)
     for start in range(0, permutations, rows):
         size = min(rows, permutations - start)
         signs = 1.0 - 2.0 * rng.integers(0, 2, size=(size, scenes))

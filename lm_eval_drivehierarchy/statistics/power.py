@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, stats
 
+from lm_eval_drivehierarchy.statistics.estimates import LEVEL
 from lm_eval_drivehierarchy.statistics.scenes import SceneSums
 
-LEVEL = 0.95
 POWER = 0.8
 
 

@@ -49,7 +49,7 @@ def test_same_seed_same_interval_and_another_seed_moves_it_little() -> None:
 def test_blocks_do_not_change_the_replicates(monkeypatch: pytest.MonkeyPatch) -> None:
     sums = SceneSums.of_items(["a"] * 40, [f"s{n}" for n in range(40)], skewed())
     whole = replicate_means(sums, 500, np.random.default_rng(0))
-    monkeypatch.setattr(bootstrap, "_CELLS", 40 * 7)
+    monkeypatch.setattr(bootstrap, "CELLS", 40 * 7)
     assert np.allclose(replicate_means(sums, 500, np.random.default_rng(0)), whole, rtol=1e-12)
 
 
