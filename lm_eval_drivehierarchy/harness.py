@@ -32,7 +32,6 @@ from drivehierarchy_data.editions import (
 )
 from drivehierarchy_data.errors import ImageError
 from drivehierarchy_data.images import ImageSequence
-from drivehierarchy_data.items import references, truth
 from drivehierarchy_data.shards import ImageLocation
 from drivehierarchy_gym.errors import DriveHierarchyError
 
@@ -290,14 +289,11 @@ def _filter(
 
 def reply_to(document: Mapping[str, Any], response: str | None) -> Reply:
     """A document of lm-eval together with the model's reply."""
-    kind = document["answer_kind"]
     return Reply(
         item=document["id"],
         task=document["task"],
         text=response,
-        truth=references(document["answer"], json.loads(document["meta"]))
-        if kind == "text"
-        else truth(kind, document["answer"]),
+        truth=task_named(document["task"]).truth(document["answer"], json.loads(document["meta"])),
         question=document["question"],
         options=tuple(document["options"]) or None,
         image_size=(document["image_size"][0], document["image_size"][1]),

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from drivehierarchy_data.editions import Edition
-from drivehierarchy_data.items import references, truth
-from drivehierarchy_data.release import QUESTION_FILES, read_questions
+from drivehierarchy_data.errors import DataError
+from drivehierarchy_data.release import QUESTION_FILES, answer_of, id_of, read_questions
 from drivehierarchy_gym.errors import DriveHierarchyError
 
 from .outputs import write_text
@@ -80,7 +80,7 @@ def questions_of_edition(edition: Edition) -> dict[str, Question]:
     return {
         document["id"]: Question(
             task=document["task"],
-            truth=_edition_truth(document["answer_kind"], document["answer"], document["meta"]),
+            truth=task_named(document["task"]).truth(document["answer"], document["meta"]),
             options=tuple(document["options"]) or None,
             image_size=tuple(document["image_size"]),
             scene=document["scene_id"],
@@ -95,20 +95,14 @@ def questions_of_release(folder: Path) -> dict[str, Question]:
     found = {}
     for file in QUESTION_FILES:
         for record in read_questions(folder, file).records:
-            data = record.meta.get("meta_data", {})
-            size = data.get("image_size") or data.get("image_resolution")
             found[record.id] = Question(
                 task=file.task,
-                truth=_edition_truth(file.answer_kind, record.answer, record.meta),
+                truth=task_named(file.task).truth(record.answer, record.meta),
                 options=record.options or None,
-                image_size=tuple(size) if size else None,
+                image_size=record.image_size,
                 scene=record.scene_id,
             )
     return found
-
-
-def _edition_truth(kind: str, answer: str, meta: Mapping[str, Any]) -> Any:
-    return references(answer, meta) if kind == "text" else truth(kind, answer)
 
 
 def read_replies(folder: Path, questions: Mapping[str, Question] | None = None) -> ReplySet:
@@ -200,11 +194,11 @@ def _read_predictions(folder: Path, paths: Sequence[Path], questions: Mapping[st
 
 
 def _item_id(where: str, record: Mapping[str, Any], problems: list[str]) -> str | None:
-    item = next((record[key] for key in ("Question_id", "task_id", "id") if record.get(key)), None)
-    if not isinstance(item, str):
-        problems.append(f"{where}: no id: none of 'Question_id', 'task_id', 'id' is given")
+    try:
+        return id_of(record)
+    except DataError as error:
+        problems.append(f"{where}: {error}")
         return None
-    return item
 
 
 def _task_of(path: Path, items: Sequence[str], questions: Mapping[str, Question] | None) -> Task:
@@ -229,8 +223,6 @@ def _prediction(
     questions: Mapping[str, Question] | None,
     problems: list[str],
 ) -> Reply | None:
-    fields = ("ground_truth_order", "ground_truth", "answer")
-    given = next((record[name] for name in fields if record.get(name) not in (None, "", [], {})), None)
     text = record.get("model_prediction")
     known = questions.get(item) if questions is not None else None
     if questions is not None and known is None:
@@ -240,8 +232,7 @@ def _prediction(
         problems.append(f"{where}: 'model_prediction' is {type(text).__name__}, not text; left out")
         return None
     try:
-        if given is None:
-            raise TruthError(f"no truth: none of {', '.join(map(repr, fields))} is given")
+        given = answer_of(record)
         options = known.options if known else None
         if task.kind == "text":
             if not isinstance(given, str):
@@ -252,7 +243,7 @@ def _prediction(
             read_truth(task.kind, given, options)
         if not same:
             raise TruthError(f"truth {given!r} differs from the edition's, {known.truth if known else None!r}")
-    except TruthError as error:
+    except (TruthError, DataError) as error:
         problems.append(f"{where}: item {item}: {error}; left out")
         return None
     return Reply(
@@ -365,7 +356,7 @@ def _read_task_samples(found: ReplySet, task: Task, path: Path) -> None:
                 item=item,
                 task=task.id,
                 text=None if sample.get("missing") else sample["resps"][0][0],
-                truth=_edition_truth(task.kind, document["answer"], meta),
+                truth=task.truth(document["answer"], meta),
                 question=document["question"] or task.questions[0],  # an order may have none of its own
                 options=tuple(document["options"]) or None,
                 image_size=(document["image_size"][0], document["image_size"][1]),

@@ -9,10 +9,12 @@ budgets); the release's question files (file names, id prefixes, answer fields).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
+from drivehierarchy_data import items
 from drivehierarchy_data.questions import QUESTIONS
 from drivehierarchy_gym.errors import unknown_name
 
@@ -96,6 +98,10 @@ class Task:
     def lm_eval_name(self) -> str:
         """Name under which lm-eval knows the task, for example "drivehierarchy_r1_1_a"."""
         return f"{LM_EVAL_GROUP}_{self.id}"
+
+    def truth(self, answer: str, meta: Mapping[str, Any]) -> Any:
+        """What scoring takes as true, of an item's columns `answer` and `meta`: of a description every reference."""
+        return items.references(answer, meta) if self.kind == "text" else items.truth(self.kind, answer)
 
 
 LM_EVAL_GROUP: Final = "drivehierarchy"

@@ -55,11 +55,15 @@ QUESTION_FILES: tuple[QuestionFile, ...] = (
 NOT_A_TASK = "R3_3_MultiAgent_Intent"
 """A fifteenth file without images that the released pipeline never evaluates."""
 
+ID_FIELDS = ("Question_id", "task_id", "id")
+"""Fields that may hold the id of a question or of a prediction; the first that is given counts."""
+
+ANSWER_FIELDS = ("ground_truth_order", "ground_truth", "answer")
+"""Fields that may hold the true answer, likewise."""
+
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 
-_COLUMNS = frozenset(
-    ("question", "options", "answer", "ground_truth", "ground_truth_order", "image_path", "image_paths", "images")
-)
+_COLUMNS = frozenset(("question", "options", *ANSWER_FIELDS, "image_path", "image_paths", "images"))
 """Fields that become columns; all others are kept in `meta` under their own names."""
 
 
@@ -77,6 +81,13 @@ class Record:
     image_paths: tuple[str, ...]
     views: tuple[str, ...]
     meta: Mapping[str, Any]
+
+    @property
+    def image_size(self) -> tuple[int, int] | None:
+        """(width, height) in pixels that the record gives its images, None where it is silent."""
+        data = self.meta.get("meta_data") or {}
+        size = data.get("image_size") or data.get("image_resolution")
+        return tuple(size) if size else None
 
 
 @dataclass
@@ -154,9 +165,7 @@ def parse_record(raw: Any, file: QuestionFile) -> Record:
     """One record as the release writes it. Raises DataError naming the field that is missing or wrong."""
     if not isinstance(raw, dict):
         raise DataError(f"a record must be a JSON object, not {type(raw).__name__}")
-    record_id = next((raw[key] for key in ("Question_id", "task_id", "id") if raw.get(key)), None)
-    if not isinstance(record_id, str):
-        raise DataError("no id: none of 'Question_id', 'task_id', 'id' is given")
+    record_id = id_of(raw)
     if not record_id.startswith(file.id_prefix):
         raise DataError(f"id {record_id!r} does not belong to {file.name}, whose ids begin with {file.id_prefix!r}")
     paths, views = _images(record_id, raw)
@@ -185,11 +194,27 @@ def _meta(raw: Mapping[str, Any]) -> dict[str, Any]:
     return {**meta, "image_frames": raw["images"]} if raw.get("images") else meta
 
 
-def _answer(record_id: str, raw: Mapping[str, Any]) -> str:
-    fields = ("ground_truth_order", "ground_truth", "answer")
-    value = next((raw[name] for name in fields if raw.get(name) not in _EMPTY), None)
+def id_of(raw: Mapping[str, Any]) -> str:
+    """The id of a question or prediction of the release. Raises DataError when it has none."""
+    value = next((raw[name] for name in ID_FIELDS if raw.get(name)), None)
+    if not isinstance(value, str):
+        raise DataError(f"no id: none of {', '.join(map(repr, ID_FIELDS))} is given")
+    return value
+
+
+def answer_of(raw: Mapping[str, Any]) -> Any:
+    """The true answer of a question or prediction, as the release writes it. Raises DataError when there is none."""
+    value = next((raw[name] for name in ANSWER_FIELDS if raw.get(name) not in _EMPTY), None)
     if value is None:
-        raise DataError(f"{record_id}: no answer: none of {', '.join(map(repr, fields))} is given")
+        raise DataError(f"no answer: none of {', '.join(map(repr, ANSWER_FIELDS))} is given")
+    return value
+
+
+def _answer(record_id: str, raw: Mapping[str, Any]) -> str:
+    try:
+        value = answer_of(raw)
+    except DataError as error:
+        raise DataError(f"{record_id}: {error}") from error
     if isinstance(value, dict) and isinstance(corners := value.get("bbox"), list) and len(corners) == 4:
         # The released scorer sorts the corners of every box before it compares.
         (x1, x2), (y1, y2) = sorted(corners[0::2]), sorted(corners[1::2])

@@ -151,10 +151,8 @@ def _import_batch(batch: Sequence[Record], file: QuestionFile, path: Path, roots
 
 def _item(record: Record, paths: Sequence[Path]) -> Item:
     pictures = tuple(read_image(path) for path in paths)
-    data = record.meta.get("meta_data", {})
-    size = data.get("image_size") or data.get("image_resolution")
     for image, path in zip(pictures, paths, strict=True):
-        if size and [image.width, image.height] != list(size):
+        if (size := record.image_size) and (image.width, image.height) != size:
             # Pixel coordinates in question and answer would mean other places.
             raise ImageError(f"{path} is {image.width}x{image.height}, but the record is about {size[0]}x{size[1]}")
     return Item(

@@ -103,7 +103,7 @@ class TestPredictions:
             2: "a record must be a JSON object, not list",
             3: "no id",
             4: "item R1_1_B_0 was answered before",
-            5: "no truth",
+            5: "item R1_1_B_2: no answer: none of 'ground_truth_order', 'ground_truth', 'answer' is given; left out",
             6: "truth 'several' is no answer of kind 'count'",
             7: "'model_prediction' is int, not text",
             9: "not JSON",
