@@ -14,7 +14,7 @@ from lm_eval_drivehierarchy.results import (
     ResultsError,
     TaskResult,
 )
-from lm_eval_drivehierarchy.wording import counted, is_or_are
+from lm_eval_drivehierarchy.wording import agreeing, counted
 
 Sentence = str
 FREE_SETTINGS = frozenset({"model_class", "chat_template"})
@@ -82,7 +82,7 @@ def unknowns(model: ModelResult) -> list[Sentence]:
         if lacking:
             what = {"edition": "the edition of the data", "edition_hash": "the hash of the edition"}
             found.append(
-                f"{' and '.join(what[name] for name in lacking)} {is_or_are(lacking)} not known, so "
+                f"{' and '.join(what[name] for name in lacking)} {agreeing(len(lacking), 'is', 'are')} not known, so "
                 "nothing shows that the questions are those of other results"
             )
         bare = [task for task, result in model.tasks.items() if result.version is None]
@@ -96,7 +96,7 @@ def unknowns(model: ModelResult) -> list[Sentence]:
     lacking = [what for what, value in named.items() if value is None]
     if lacking:
         found.append(
-            f"{' and '.join(lacking)} {is_or_are(lacking)} not known, so nothing shows that the "
+            f"{' and '.join(lacking)} {agreeing(len(lacking), 'is', 'are')} not known, so nothing shows that the "
             "scenarios are those of other results"
         )
     if run.suite_scenarios is None or run.repeats is None:
@@ -114,7 +114,7 @@ def coverage(run: ClosedLoopResult) -> Sentence | None:
     return (
         f"R4 covers {len(run.scenarios)} of {counted(len(run.suite_scenarios), 'scenario')} of suite "
         f"{run.suite or 'unknown'} ({some(run.scenarios)}); "
-        f"{some(run.uncovered)} {is_or_are(run.uncovered)} missing"
+        f"{some(run.uncovered)} {agreeing(len(run.uncovered), 'is', 'are')} missing"
     )
 
 
@@ -149,7 +149,7 @@ def warnings(models: Sequence[ModelResult]) -> list[Sentence]:
             if run.partial:
                 found.append(
                     f"{model.model}: R4 is partial: {len(run.episodes)} of {counted(run.planned, 'planned run')} "
-                    f"{'has' if len(run.episodes) == 1 else 'have'} a result"
+                    f"{agreeing(len(run.episodes), 'has', 'have')} a result"
                 )
             found += [
                 f"{model.model}: {counted(number, 'void R4 attempt')} ({kind.replace('_', ' ')}) left out"
@@ -272,7 +272,7 @@ def _item_differences(first: ModelResult, model: ModelResult) -> list[Sentence]:
         )
     if moved:
         found.append(
-            f"{both} place {'an item' if len(moved) == 1 else f'{len(moved)} items'} in different scenes: "
+            f"{both} place {agreeing(len(moved), 'an item', f'{len(moved)} items')} in different scenes: "
             f"{some(moved)}; score both against the same edition"
         )
     return found

@@ -27,7 +27,7 @@ from .reply_files import ReplySet, TaskReplies
 from .results import FileRecord, ItemScore, ModelResult, RuleScore, TaskResult
 from .scoring import Scored
 from .tasks import TASKS, Task
-from .wording import counted
+from .wording import agreeing, counted
 
 FILE_NAME = Path("evaluation/final_score.json")
 """Where the release's scorer writes, below the folder of the predictions."""
@@ -69,7 +69,7 @@ def score_replies(found: ReplySet, judge: LingoJudge | NoJudge) -> ModelResult:
         notes += replies.problems
         answered = [reply for reply in replies.replies if reply.text is not None]
         if missing := len(replies.replies) - len(answered):
-            have, are = ("has", "it is") if missing == 1 else ("have", "they are")
+            have, are = agreeing(missing, "has", "have"), agreeing(missing, "it is", "they are")
             notes.append(
                 f"{task.id}: {counted(missing, 'item')} {have} no reply; {are} left out, run the evaluation again"
             )

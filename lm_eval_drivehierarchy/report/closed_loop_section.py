@@ -18,7 +18,7 @@ from lm_eval_drivehierarchy.report.cells import (
 )
 from lm_eval_drivehierarchy.report.document import Block, Cell, Note, Picture, Text, slug, table
 from lm_eval_drivehierarchy.report.figures import Profile
-from lm_eval_drivehierarchy.wording import counted
+from lm_eval_drivehierarchy.wording import agreeing, counted
 
 FEWEST_SCENARIOS = 8
 """Scenarios from which on a family's interval is drawn in the figure; the statistics call fewer too few to resample."""
@@ -122,7 +122,7 @@ def _closed_loop_summary(model: ModelAnalysis, closed: ClosedLoopAnalysis) -> st
     run = model.result.closed_loop
     assert run is not None
     whole = f" of the suite's {len(run.suite_scenarios)}" if run.uncovered and run.suite_scenarios else ""
-    have = "has" if len(run.episodes) == 1 else "have"
+    have = agreeing(len(run.episodes), "has", "have")
     parts = [
         f"{model.result.model}: R4 {closed.estimates.overall.format(2)} over "
         f"{counted(closed.estimates.overall.clusters, 'scenario')}{whole} ({len(run.episodes)} of "

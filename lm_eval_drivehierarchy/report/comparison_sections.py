@@ -26,7 +26,7 @@ from lm_eval_drivehierarchy.report.figures import Point
 from lm_eval_drivehierarchy.statistics.estimates import Estimate
 from lm_eval_drivehierarchy.statistics.paired import Verdict
 from lm_eval_drivehierarchy.tasks import RANKS, TASKS, TASKS_BY_ID
-from lm_eval_drivehierarchy.wording import counted, is_or_are
+from lm_eval_drivehierarchy.wording import agreeing, counted
 
 VERDICTS: tuple[Verdict, ...] = ("better", "worse", "tie", "undecided")
 MOST_NAMED = 6
@@ -223,7 +223,7 @@ def _why_alone(analysis: Analysis) -> str:
     if other and analysis.measured_correlations is None:
         text += (
             f" Correlations of their own need three models with a score on every task; there "
-            f"{is_or_are(complete)} {counted(len(complete), 'such model')}."
+            f"{agreeing(len(complete), 'is', 'are')} {counted(len(complete), 'such model')}."
         )
     return text
 

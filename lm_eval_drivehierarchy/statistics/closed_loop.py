@@ -17,7 +17,7 @@ from lm_eval_drivehierarchy.statistics.bootstrap import REPLICATES, weighted_est
 from lm_eval_drivehierarchy.statistics.estimates import LEVEL, Estimate
 from lm_eval_drivehierarchy.statistics.paired import Comparison, compare
 from lm_eval_drivehierarchy.statistics.scenes import SceneSums
-from lm_eval_drivehierarchy.wording import counted
+from lm_eval_drivehierarchy.wording import agreeing, counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def _over_repeats(
     shape: dict[str, Any] = {"n": episodes, "clusters": len(runs), "level": level}
     single = sum(len(scores) == 1 for _, scores in runs)
     if single:
-        were = "was" if single == 1 else "were"
+        were = agreeing(single, "was", "were")
         reason = (
             f"{single} of {counted(len(runs), 'scenario')} {were} run once, so nothing says how a repeat would differ"
         )

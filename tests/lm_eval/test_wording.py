@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from drivehierarchy_gym.runner.terminal import print_table
 from lm_eval_drivehierarchy.cli import app
 from lm_eval_drivehierarchy.commands.score import print_result
-from lm_eval_drivehierarchy.wording import counted, p_value
+from lm_eval_drivehierarchy.wording import agreeing, counted, p_value
 
 from .made_results import model
 
@@ -21,6 +21,11 @@ from .made_results import model
 @pytest.mark.parametrize(("number", "text"), [(0, "0 runs"), (1, "1 run"), (2, "2 runs"), (1600, "1600 runs")])
 def test_numbers_agree_with_their_nouns(number: int, text: str) -> None:
     assert counted(number, "run") == text
+
+
+@pytest.mark.parametrize(("number", "word"), [(0, "have"), (1, "has"), (2, "have")])
+def test_verbs_agree_with_their_numbers(number: int, word: str) -> None:
+    assert agreeing(number, "has", "have") == word
 
 
 def test_a_plural_of_its_own() -> None:

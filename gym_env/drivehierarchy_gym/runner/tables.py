@@ -9,7 +9,7 @@ from rich.text import Text
 
 from drivehierarchy_gym.runner.summary import CONFIDENCE, ModelSummary, Row
 from drivehierarchy_gym.runner.terminal import print_table
-from drivehierarchy_gym.runner.wording import counted
+from drivehierarchy_gym.runner.wording import agreeing, counted
 
 FOOTNOTE = (
     "S is the mean over scenarios of each run's route x safety x efficiency, not the product of the other columns. "
@@ -42,7 +42,7 @@ def notes(summary: ModelSummary) -> list[str]:
         lines.append(f"PART OF A SUITE: no run was planned of {names}. S is of the others alone.")
     if summary.missing:
         low, high = summary.total.bounds
-        have = "has" if len(summary.missing) == 1 else "have"
+        have = agreeing(len(summary.missing), "has", "have")
         lines.append(
             f"INCOMPLETE: {len(summary.missing)} of {counted(summary.total.planned, 'run')} {have} no result "
             f"({_names(summary)}); with all of them S lies between {low:.2f} and {high:.2f}."
