@@ -2,8 +2,9 @@
 
 Each asks for the same thing as the release's question of that task, in words of our own. Where a task has several, an
 item uses one of them. Names in braces: `category` and `categories` (singular and plural), `camera`, `width` and
-`height` of the image in pixels, `u` and `v` of a pixel, `bucket` and `bucket_range`, `expression` and `caption` (a
-description of an object), `seconds`, `region`, and the corners `x1` … `y2` of a box.
+`height` of the image in pixels, `u` and `v` of a pixel, `subject` and `reference` (singular, two objects of a relation)
+with their pixels `subject_u` … `reference_v`, `bucket` and `bucket_range`, `expression` and `caption` (a description of
+an object), `seconds`, `region`, and the corners `x1` … `y2` of a box.
 """
 
 from __future__ import annotations
