@@ -51,12 +51,13 @@ def test_thinning_keeps_a_few_of_every_class_that_lie_apart() -> None:
     assert thin_out(drafts, "other") != kept
 
 
+@pytest.mark.parametrize("beside", [(), ("follow",)])
 @pytest.mark.parametrize("seed", range(12))
-def test_what_is_rare_is_kept_as_often_as_it_fits(seed: int) -> None:
+def test_what_is_rare_is_kept_as_often_as_it_fits(seed: int, beside: tuple[str, ...]) -> None:
     """Nine frames in a row have room for three drafts, and three are kept, with other labels beside them or not."""
     begin = random.Random(seed).randrange(30)
     drafts = [draft("r1_4", "driver", "stand", begin + index) for index in range(2 * FRAMES_APART + 1)]
-    others = [draft("r1_4", "driver", "follow", index) for index in range(40)]
+    others = [draft("r1_4", "driver", label, index) for label in beside for index in range(40)]
     kept = [d for d in thin_out(drafts + others, str(seed)) if d.label == "stand"]
     assert sorted(d.views[0][0] - begin for d in kept) == [0, FRAMES_APART, 2 * FRAMES_APART]
 
