@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from drivehierarchy_data.build import Progress
 from drivehierarchy_data.editions import Edition
 from drivehierarchy_data.images import content_name
 from drivehierarchy_data.shards import ImageLocation
@@ -29,7 +30,7 @@ from ..tasks import TASKS
 from ..tasks import task as task_named
 from ..wording import counted
 from .errors import SftError
-from .leakage import Overlap, Progress, Tests, TestSplit, hashes_by_name
+from .leakage import Overlap, Tests, TestSplit, hashes_by_name
 from .likeness import hashes_of
 from .recipe import PAPER, RUN_SCRIPT, SCRIPTS, TRAIN_FILE, VALIDATION_FILE, Framework
 from .rows import ROWS, dataset_info

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import lm_eval_drivehierarchy.sft.likeness as likeness_module
+from drivehierarchy_data.build import Progress
 from drivehierarchy_data.editions import Edition
 from drivehierarchy_data.shards import ImageLocation
 from drivehierarchy_gym.road.cache import cached_arrays, code_digest
@@ -17,9 +18,6 @@ from .likeness import BITS, SAME_PICTURE, Hashes, hashes_of, nearest
 from .samples import SceneKey, scene_of
 
 SCENE, IMAGE, PICTURE = "scene in a test split", "image in a test split", "picture like one in a test split"
-
-Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and of how much."""
 
 
 @dataclass(frozen=True)
