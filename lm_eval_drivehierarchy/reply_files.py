@@ -14,7 +14,7 @@ from typing import Any
 
 from drivehierarchy_data.editions import Edition
 from drivehierarchy_data.errors import DataError
-from drivehierarchy_data.release import QUESTION_FILES, answer_of, id_of, read_questions
+from drivehierarchy_data.release import PREDICTION_SUFFIX, QUESTION_FILES, answer_of, id_of, read_questions
 from drivehierarchy_gym.errors import DriveHierarchyError
 
 from .outputs import write_text
@@ -25,7 +25,6 @@ from .tasks import LM_EVAL_GROUP, TASKS, TASKS_BY_ID, Task
 from .tasks import task as task_named
 from .wording import counted
 
-PREDICTION_SUFFIX = "_pred.jsonl"
 SAMPLES = re.compile(rf"samples_{LM_EVAL_GROUP}_(?P<task>\w+?)_(?P<date>\d{{4}}-\d\d-\d\dT[\d.-]+)\.jsonl")
 RESULTS = "results_{date}.json"
 

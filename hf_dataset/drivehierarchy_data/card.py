@@ -16,28 +16,11 @@ from drivehierarchy_gym.road.cache import write_text_atomically
 from .editions import DATA_FOLDER, Edition
 from .gates import GateReport
 from .items import SPLITS, Document, option_index
+from .questions import TITLES
 from .release import QUESTION_FILES
 from .selection import KINDS
 
 CARD_FILE = "README.md"
-
-TITLES = {
-    "r1_1_a": "existence",
-    "r1_1_b": "counting",
-    "r1_1_c": "state of the nearest object",
-    "r1_2_a": "distance of the nearest object",
-    "r1_2_b": "distance of the object at a pixel",
-    "r1_2_c": "count in a distance range",
-    "r1_3": "localisation by description",
-    "r1_4": "situation description",
-    "r2_1": "unique count over six cameras",
-    "r2_2_a": "unique count over a clip",
-    "r2_2_b": "state change over a clip",
-    "r2_3": "relative position",
-    "r3_1": "outcome prediction",
-    "r3_2": "frame ordering",
-}
-"""What the card calls the tasks."""
 
 
 def write_card(edition: Edition, report: GateReport, out: Path) -> None:

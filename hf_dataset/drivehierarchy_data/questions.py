@@ -1,4 +1,6 @@
-"""How the fourteen tasks ask: the templates of this project's questions, for builders to fill in with `str.format`.
+"""What the fourteen tasks are called and how they ask.
+
+The templates of this project's questions are for builders to fill in with `str.format`.
 
 Each asks for the same thing as the release's question of that task, in words of our own. Where a task has several, an
 item uses one of them. Names in braces: `category` and `categories` (singular and plural), `camera`, `width` and
@@ -11,6 +13,26 @@ from __future__ import annotations
 
 from types import MappingProxyType
 from typing import Final
+
+TITLES: Final = MappingProxyType(
+    {
+        "r1_1_a": "existence",
+        "r1_1_b": "counting",
+        "r1_1_c": "state of the nearest object",
+        "r1_2_a": "distance of the nearest object",
+        "r1_2_b": "distance of the object at a pixel",
+        "r1_2_c": "count in a distance range",
+        "r1_3": "localisation by description",
+        "r1_4": "situation description",
+        "r2_1": "unique count over six cameras",
+        "r2_2_a": "unique count over a clip",
+        "r2_2_b": "state change over a clip",
+        "r2_3": "relative position",
+        "r3_1": "outcome prediction",
+        "r3_2": "frame ordering",
+    }
+)
+"""Task id -> what card, reports and lm-eval call the task; short, for it stands in tables."""
 
 QUESTIONS: Final = MappingProxyType(
     {

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from drivehierarchy_gym.errors import ReleaseNotFoundError
 from drivehierarchy_gym.scenarios.release import ENVIRONMENT_VARIABLE
@@ -22,16 +22,35 @@ from .items import AnswerKind, Rank, check_answer
 QUESTION_FOLDER = "Open_Loop_Evaluation"
 
 
+PREDICTION_SUFFIX = "_pred.jsonl"
+"""How the release's files with the predictions of a model end."""
+
+
 @dataclass(frozen=True, slots=True)
 class QuestionFile:
-    """One file of the release and the task it holds; `id_prefix` is what its ids begin with."""
+    """One file of the release and the task it holds.
 
-    name: str
+    `stem` is its name without `.jsonl`. `id_prefix` starts the ids inside (`<id_prefix><n>`), `id_field` is the field
+    that holds them in a prediction.
+    """
+
+    stem: str
     task: str
     rank: Rank
     answer_kind: AnswerKind
     source: str
     id_prefix: str
+    id_field: Literal["Question_id", "task_id"] = "Question_id"
+
+    @property
+    def question_file(self) -> str:
+        """File name of the questions, for example "R1_1_A_Existence.jsonl"."""
+        return f"{self.stem}.jsonl"
+
+    @property
+    def prediction_file(self) -> str:
+        """File name of a model's predictions, for example "R1_1_A_Existence_pred.jsonl"."""
+        return f"{self.stem}{PREDICTION_SUFFIX}"
 
 
 QUESTION_FILES: tuple[QuestionFile, ...] = (
@@ -41,7 +60,7 @@ QUESTION_FILES: tuple[QuestionFile, ...] = (
     QuestionFile("R1_2_A_Nearest_Object", "r1_2_a", "R1", "metres", "nuscenes", "R1_2_A_"),
     QuestionFile("R1_2_B_Certain_Object", "r1_2_b", "R1", "metres", "nuscenes", "R1_2_B_"),
     QuestionFile("R1_2_C_Distance_Bucket", "r1_2_c", "R1", "count", "nuscenes", "R1_2_C_"),
-    QuestionFile("R1_3_Location_Questions", "r1_3", "R1", "box", "drama", "R1_3_"),
+    QuestionFile("R1_3_Location_Questions", "r1_3", "R1", "box", "drama", "R1_3_", id_field="task_id"),
     QuestionFile("R1_4_Situation_Description", "r1_4", "R1", "text", "lingoqa", "R1_4_"),
     QuestionFile("R2_1_Multi_view_Memory", "r2_1", "R2", "count", "nuscenes", "R2_1_A_"),
     QuestionFile("R2_2_A_Temporal_Counting", "r2_2_a", "R2", "count", "nuscenes", "R2_1_B_"),
@@ -50,7 +69,7 @@ QUESTION_FILES: tuple[QuestionFile, ...] = (
     QuestionFile("R3_1_Outcome_Prediction", "r3_1", "R3", "choice", "nuscenes", "R3_1_"),
     QuestionFile("R3_2_Sequential_Planning", "r3_2", "R3", "order", "navsim", "R3_2_"),
 )
-"""The fourteen files that are tasks. R2_2_A and R2_2_B carry ids of an older numbering."""
+"""The fourteen files that are tasks. R2_1, R2_2_A and R2_2_B carry ids of an older numbering."""
 
 NOT_A_TASK = "R3_3_MultiAgent_Intent"
 """A fifteenth file without images that the released pipeline never evaluates."""
@@ -107,10 +126,10 @@ def find_questions(folder: Path | None, environment: Mapping[str, str]) -> Path:
     if given is None:
         raise ReleaseNotFoundError(f"the authors' question files are needed, and no folder is given: {remedy}")
     for candidate in (given / QUESTION_FOLDER, given):
-        if any((candidate / f"{file.name}.jsonl").is_file() for file in QUESTION_FILES):
+        if any((candidate / file.question_file).is_file() for file in QUESTION_FILES):
             return candidate
     raise ReleaseNotFoundError(
-        f"{given} holds none of the question files ({QUESTION_FILES[0].name}.jsonl, …), nor does its "
+        f"{given} holds none of the question files ({QUESTION_FILES[0].question_file}, …), nor does its "
         f"{QUESTION_FOLDER}: {remedy}"
     )
 
@@ -120,7 +139,7 @@ def read_questions(folder: Path, file: QuestionFile) -> QuestionSet:
     questions = scan_questions(folder, file)
     if not questions.records:
         reasons = "; ".join(questions.rejected[:3]) or "the file is empty"
-        raise DataError(f"{folder / file.name}.jsonl holds no record of task {file.task}: {reasons}")
+        raise DataError(f"{folder / file.question_file} holds no record of task {file.task}: {reasons}")
     return questions
 
 
@@ -129,7 +148,7 @@ def scan_questions(folder: Path, file: QuestionFile) -> QuestionSet:
 
     Raises DataError when the file cannot be opened.
     """
-    path = folder / f"{file.name}.jsonl"
+    path = folder / file.question_file
     questions = QuestionSet(file)
     seen: set[str] = set()
     for number, line in _lines(path):
@@ -167,7 +186,7 @@ def parse_record(raw: Any, file: QuestionFile) -> Record:
         raise DataError(f"a record must be a JSON object, not {type(raw).__name__}")
     record_id = id_of(raw)
     if not record_id.startswith(file.id_prefix):
-        raise DataError(f"id {record_id!r} does not belong to {file.name}, whose ids begin with {file.id_prefix!r}")
+        raise DataError(f"id {record_id!r} does not belong to {file.stem}, whose ids begin with {file.id_prefix!r}")
     paths, views = _images(record_id, raw)
     options = views if file.answer_kind == "order" else tuple(raw.get("options") or ())
     answer = _answer(record_id, raw)

@@ -98,7 +98,7 @@ def import_release(
 
 def _questions(folder: Path, file: QuestionFile) -> tuple[QuestionSet, list[Exclusion]]:
     """What can be read of one question file, and what of it cannot, line by line."""
-    path = folder / f"{file.name}.jsonl"
+    path = folder / file.question_file
     try:
         questions = scan_questions(folder, file)
     except DataError as error:

@@ -119,7 +119,7 @@ def record(name: str, index: int) -> dict[str, Any]:
 def write_questions(folder: Path, count: int = 3) -> Path:
     """All fifteen files with `count` records each."""
     folder.mkdir(parents=True)
-    for name in [*(file.name for file in QUESTION_FILES), NOT_A_TASK]:
+    for name in [*(file.stem for file in QUESTION_FILES), NOT_A_TASK]:
         lines = [json.dumps(record(name, index)) for index in range(count)]
         (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
     return folder

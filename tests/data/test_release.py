@@ -30,7 +30,7 @@ from drivehierarchy_data.release_import import EXCLUDED_FILE, import_release
 from drivehierarchy_gym.errors import ReleaseNotFoundError
 from tests.data import release_records
 
-BY_NAME = {file.name: file for file in QUESTION_FILES}
+BY_NAME = {file.stem: file for file in QUESTION_FILES}
 RELEASE = Path(os.environ.get("DRIVEHIERARCHY_RELEASE") or Path(__file__).parents[3] / "shared/data/release")
 
 

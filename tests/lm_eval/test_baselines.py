@@ -75,10 +75,3 @@ def test_random_answers_repeat_with_their_seed_only(edition: Edition) -> None:
 def test_unknown_names_are_answered_with_the_known() -> None:
     with pytest.raises(UnknownNameError, match="unknown agent 'Oracle'; did you mean 'oracle'"):
         baseline("Oracle", None)  # type: ignore[arg-type]
-
-
-def test_the_release_table_of_the_data_is_that_of_the_tasks() -> None:
-    """The same facts are needed on both sides of the package border; here they are one."""
-    assert [(f.name, f.task, f.rank, f.answer_kind, f.id_prefix) for f in QUESTION_FILES] == [
-        (task.release.stem, task.id, f"R{task.rank}", task.kind, task.release.id_prefix) for task in TASKS
-    ]

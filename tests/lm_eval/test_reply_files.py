@@ -58,7 +58,7 @@ class TestPredictions:
 
     @pytest.mark.parametrize("file", QUESTION_FILES, ids=lambda file: file.task)
     def test_every_task_is_told_by_its_ids(self, tmp_path: Path, file: Any) -> None:
-        write_lines(tmp_path / "some_name_pred.jsonl", [prediction(file.name, index, "x") for index in range(3)])
+        write_lines(tmp_path / "some_name_pred.jsonl", [prediction(file.stem, index, "x") for index in range(3)])
         found = read_replies(tmp_path)
         assert list(found.tasks) == [file.task]
         assert [reply.text for reply in found.tasks[file.task].replies] == ["x"] * 3

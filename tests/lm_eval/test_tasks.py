@@ -7,7 +7,7 @@ import string
 import pytest
 
 from drivehierarchy_data.items import RANKS as ITEM_RANKS
-from drivehierarchy_data.questions import QUESTIONS
+from drivehierarchy_data.questions import QUESTIONS, TITLES
 from drivehierarchy_data.release import QUESTION_FILES
 from drivehierarchy_gym.errors import UnknownNameError
 from lm_eval_drivehierarchy.paper_tables import paper_tables
@@ -32,20 +32,28 @@ def test_weights_fill_the_budget_of_each_rank() -> None:
         assert sum(entry.weight for entry in tasks_of_rank(rank)) == pytest.approx(RANK_BUDGETS[rank], abs=1e-9)
 
 
-def test_files_of_the_release_are_told_twice_alike() -> None:
-    told = [(f"R{entry.rank}", entry.id, entry.kind, entry.release.stem, entry.release.id_prefix) for entry in TASKS]
-    assert told == [(file.rank, file.task, file.answer_kind, file.name, file.id_prefix) for file in QUESTION_FILES]
+def test_every_task_has_its_file_of_the_release_and_no_file_is_left() -> None:
+    assert [entry.release for entry in TASKS] == list(QUESTION_FILES)
+    assert [entry.id for entry in TASKS] == [file.task for file in QUESTION_FILES]
     assert tuple(f"R{rank}" for rank in RANKS) == ITEM_RANKS
+    assert {file.answer_kind for file in QUESTION_FILES} == set(FORMAT_INSTRUCTIONS)
 
 
 def test_ids_that_disagree_with_their_file() -> None:
     release = task("r2_2_a").release
-    assert (release.question_file, release.prediction_file, release.refined_id) == (
+    assert (release.question_file, release.prediction_file, release.id_prefix) == (
         "R2_2_A_Temporal_Counting.jsonl",
         "R2_2_A_Temporal_Counting_pred.jsonl",
-        "R2-1-B",
+        "R2_1_B_",
     )
-    assert (task("r1_3").release.id_field, task("r1_3").release.truth_field) == ("task_id", "ground_truth")
+    assert [entry.id for entry in TASKS if entry.release.id_field != "Question_id"] == ["r1_3"]
+
+
+def test_titles_tell_tasks_apart_and_fit_into_a_table() -> None:
+    assert list(TITLES) == [entry.id for entry in TASKS]
+    titles = {entry.title for entry in TASKS}
+    assert len(titles) == len(TASKS)
+    assert max(map(len, titles)) <= 33
 
 
 def test_every_task_has_questions_and_a_format() -> None:
