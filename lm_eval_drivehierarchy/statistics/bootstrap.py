@@ -100,19 +100,6 @@ def _resampled_together(strata: NDArray[np.int64], masks: Mapping[str, NDArray[n
     return list(groups.values())
 
 
-def task_estimates(
-    sums: SceneSums,
-    *,
-    bounds: tuple[float, float] = (0.0, 100.0),
-    level: float = LEVEL,
-    replicates: int = REPLICATES,
-    seed: int = 0,
-) -> dict[str, Estimate]:
-    """Estimate of every task's mean score."""
-    alone = {task: {task: 1.0} for task in sums.tasks}
-    return weighted_estimates(sums, alone, bounds=bounds, level=level, replicates=replicates, seed=seed)
-
-
 def standard_errors(sums: SceneSums, mixing: Floats) -> tuple[Floats, Floats, Floats]:
     """Scene-clustered standard error, its degrees of freedom and the skewness term a of BCa for each column of
     `mixing` (T, K); every result is (K,).

@@ -3,12 +3,17 @@ import pytest
 from scipy import optimize, stats
 
 from lm_eval_drivehierarchy.statistics import bootstrap
-from lm_eval_drivehierarchy.statistics.bootstrap import replicate_means, task_estimates, weighted_estimates
+from lm_eval_drivehierarchy.statistics.bootstrap import replicate_means, weighted_estimates
+from lm_eval_drivehierarchy.statistics.estimates import Estimate
 from lm_eval_drivehierarchy.statistics.scenes import SceneSums
 
 
 def skewed(n: int = 40) -> np.ndarray:
     return 100 * np.random.default_rng(4).beta(0.5, 4, n)
+
+
+def estimate_of_a(sums: SceneSums, seed: int = 0) -> Estimate:
+    return weighted_estimates(sums, {"a": {"a": 1.0}}, seed=seed)["a"]
 
 
 def test_replicates_have_the_mean_and_spread_of_resampled_means() -> None:
@@ -33,14 +38,14 @@ def test_bca_equals_scipy_with_independent_items_and_a_normal_quantile() -> None
 def test_the_interval_is_wider_than_plain_bca_with_few_scenes() -> None:
     scores = skewed(8)
     sums = SceneSums.of_items(["a"] * 8, [f"s{n}" for n in range(8)], scores)
-    ours = task_estimates(sums)["a"]
+    ours = estimate_of_a(sums)
     plain = stats.bootstrap((scores,), np.mean, n_resamples=9999, method="BCa", rng=np.random.default_rng(1))
     assert ours.high - ours.low > plain.confidence_interval.high - plain.confidence_interval.low
 
 
 def test_same_seed_same_interval_and_another_seed_moves_it_little() -> None:
     sums = SceneSums.of_items(["a"] * 40, [f"s{n}" for n in range(40)], skewed())
-    first, again, other = (task_estimates(sums, seed=seed)["a"] for seed in (3, 3, 4))
+    first, again, other = (estimate_of_a(sums, seed=seed) for seed in (3, 3, 4))
     assert first == again
     assert first != other
     assert other.low == pytest.approx(first.low, rel=0.1)
@@ -71,7 +76,7 @@ def test_weighted_sum_of_shared_scenes_uses_their_covariance() -> None:
 @pytest.mark.parametrize(("score", "low", "high"), [(100.0, 69.15, 100.0), (0.0, 0.0, 30.85)])
 def test_all_right_or_all_wrong_is_bounded_exactly_with_scenes_as_trials(score: float, low: float, high: float) -> None:
     sums = SceneSums.of_items(["a"] * 30, [f"s{n % 10}" for n in range(30)], [score] * 30)
-    found = task_estimates(sums)["a"]
+    found = estimate_of_a(sums)
     exact = stats.binomtest(10 if score else 0, 10).proportion_ci(method="exact")
     assert found.low == pytest.approx(100 * exact.low)
     assert found.high == pytest.approx(100 * exact.high)
@@ -126,11 +131,11 @@ def test_a_flawless_result_is_covered_whatever_the_scenes_sizes() -> None:
 
 
 def test_undefined_intervals_say_why() -> None:
-    one = task_estimates(SceneSums.of_items(["a"] * 3, ["s"] * 3, [0, 50, 100]))["a"]
+    one = estimate_of_a(SceneSums.of_items(["a"] * 3, ["s"] * 3, [0, 50, 100]))
     assert one.value == 50
     assert one.low is None
     assert "come from one scene" in one.reason
-    flat = task_estimates(SceneSums.of_items(["a"] * 3, list("xyz"), [50, 50, 50]))["a"]
+    flat = estimate_of_a(SceneSums.of_items(["a"] * 3, list("xyz"), [50, 50, 50]))
     assert flat.low is None
     assert "every scene scored exactly 50" in flat.reason
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.special import expit, ndtri
 
-from lm_eval_drivehierarchy.statistics.bootstrap import task_estimates, weighted_estimates
+from lm_eval_drivehierarchy.statistics.bootstrap import weighted_estimates
 from lm_eval_drivehierarchy.statistics.closed_loop import closed_loop_estimates
 from lm_eval_drivehierarchy.statistics.correlation import rank_correlation
+from lm_eval_drivehierarchy.statistics.estimates import Estimate
 from lm_eval_drivehierarchy.statistics.paired import swap_test
 from lm_eval_drivehierarchy.statistics.scenes import SceneSums
 
@@ -46,6 +47,11 @@ def simulate(
     return SceneSums(tuple(map(str, range(scenes))), names, sizes.astype(float), sums, squares)
 
 
+def of_every_evaluation(sums: SceneSums, bounds: tuple[float, float] = (0, 100)) -> list[Estimate]:
+    alone = {column: {column: 1.0} for column in sums.tasks}
+    return list(weighted_estimates(sums, alone, bounds=bounds, seed=1).values())
+
+
 @pytest.mark.parametrize(
     ("scenes", "size", "mean", "scene_sd", "graded"),
     [
@@ -62,7 +68,7 @@ def simulate(
 def test_task_intervals_cover(scenes: int, size: float, mean: float, scene_sd: float, graded: bool) -> None:
     rng = np.random.default_rng([scenes, int(100 * mean)])
     sums = simulate(rng, scenes, size, mean, scene_sd, graded, EVALUATIONS)
-    estimates = task_estimates(sums, seed=1).values()
+    estimates = of_every_evaluation(sums)
     covered = np.mean([e.low <= 100 * mean <= e.high for e in estimates])
     assert 0.93 <= covered <= 0.97
     assert all(0 <= e.low <= e.value <= e.high <= 100 for e in estimates)
@@ -91,7 +97,7 @@ def test_few_scenes_cover_as_the_report_says(scenes: int, graded: bool, least: f
     shape = (scenes, EVALUATIONS)
     truth = 10.0 if graded else 80.0
     scores = 100 * rng.beta(0.1, 0.9, shape) if graded else 100.0 * rng.binomial(1, truth / 100, shape)
-    found = task_estimates(one_item_a_scene(scores), seed=1).values()
+    found = of_every_evaluation(one_item_a_scene(scores))
     assert least <= np.mean([e.low is not None and e.low <= truth <= e.high for e in found]) <= most
 
 
@@ -136,7 +142,7 @@ def test_paired_differences_cover_and_the_test_holds_its_level() -> None:
         differences.sum(axis=2).T,
         (differences**2).sum(axis=2).T,
     )
-    found = task_estimates(sums, bounds=(-100, 100), seed=1).values()
+    found = of_every_evaluation(sums, bounds=(-100, 100))
     assert 0.93 <= np.mean([e.low <= true_difference <= e.high for e in found]) <= 0.97
     p_values = swap_test((differences - true_difference).mean(axis=2).T / scenes, permutations=1999)
     assert 0.03 <= np.mean(p_values < 0.05) <= 0.07
