@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 import zipfile
 import zlib
 from collections import Counter
@@ -31,13 +32,13 @@ from .code_stamp import code_stamp
 from .croissant import write_croissant
 from .drafts import Draft, ViewRef
 from .editions import DATA_FOLDER, SIM_EDITION, Edition, make_manifest, open_edition, save_manifest, shard_path
-from .errors import DataError, EditionNotFoundError
+from .errors import DataError, EditionNotFoundError, one_line
 from .gates import GateReport, check_edition
 from .images import EncodedImage
 from .items import SPLITS, Split
 from .scene import Clip
 from .selection import Candidate, Plan, compose, select, thin_out
-from .shards import has_recipe, write_shard
+from .shards import write_shard
 from .sizes import SIZES, Size, SizeName
 from .sources.drives import DriveRecipe, recipe
 
@@ -108,6 +109,7 @@ def build_sim(
         return BuildResult(finished, check_edition(finished))
     stamp = json.dumps(provenance, sort_keys=True)
     work = out / WORK_FOLDER
+    _refuse_unwritable(work)
     chosen: dict[Split, dict[str, list[Plan]]] = {}
     drives: dict[Split, int] = {}
     maker = _DriveMaker(work, size.width, seed, stamp, workers, progress, clip_of or sim_clip)
@@ -121,8 +123,8 @@ def build_sim(
             for index, begin in enumerate(range(0, len(plans), ITEMS_PER_SHARD)):
                 part = plans[begin : begin + ITEMS_PER_SHARD]
                 path = shard_path(out / DATA_FOLDER, task, split, index)
-                if not has_recipe(path, stamp):
-                    write_shard(path, [plan.item(archive.image) for plan in part], stamp)
+                # Written anew by every run: that takes seconds, and what lies there may have been damaged since.
+                write_shard(path, [plan.item(archive.image) for plan in part], stamp)
                 written += len(part)
                 progress("items written", written, total)
     _remove_strangers(out / DATA_FOLDER, chosen)
@@ -144,6 +146,18 @@ def _finished(out: Path, provenance: Mapping[str, Any]) -> Edition | None:
             f"{out} holds another edition (different: {differing}); give another folder with --out, or remove that one"
         )
     return edition
+
+
+def _refuse_unwritable(work: Path) -> None:
+    """Before hours of work: raise DataError where nothing can be written."""
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=work):
+            pass
+    except OSError as error:
+        raise DataError(
+            f"{work.parent} cannot be written to ({error.strerror}); give another folder with --out"
+        ) from error
 
 
 # --- drives ----------------------------------------------------------------------------------------------------------
@@ -264,14 +278,27 @@ def _image_name(view: ViewRef) -> str:
 
 
 def _is_made(path: Path, stamp: str) -> bool:
-    return path.is_file() and _read_drive(path).get("stamp") == stamp
+    """Whether a drive is there, by the same recipe and without damage."""
+    content = _read_drive(path)
+    if content.get("stamp") != stamp:
+        return False
+    views = {_image_name((index, camera)) for draft in content["drafts"] for index, camera in draft["views"]}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return views <= set(archive.namelist()) and archive.testzip() is None
+    except _DAMAGED:
+        return False
+
+
+_DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, KeyError, ValueError)
+"""What reading a damaged archive raises."""
 
 
 def _read_drive(path: Path) -> dict[str, Any]:
     try:
         with zipfile.ZipFile(path) as archive:
             content = json.loads(archive.read("drafts.json"))
-    except (OSError, zipfile.BadZipFile, KeyError, ValueError):
+    except _DAMAGED:
         return {}
     return content if isinstance(content, dict) else {}
 
@@ -301,9 +328,11 @@ class _Archive:
             self._open[scene_id] = zipfile.ZipFile(self._work / f"{scene_id}.zip")
         try:
             data = self._open[scene_id].read(_image_name(view))
-        except (zipfile.BadZipFile, zlib.error) as error:
+        except _DAMAGED as error:
             path = self._work / f"{scene_id}.zip"
-            raise DataError(f"{path} is damaged ({error}); remove it and run the build again") from error
+            raise DataError(
+                f"{path} is damaged ({one_line(error)}); run the build again, which makes it anew"
+            ) from error
         return EncodedImage.trusted(data, f"{scene_id}.zip, {_image_name(view)}")
 
     def unusable(self) -> dict[str, int]:
@@ -331,8 +360,9 @@ def _remove_strangers(data_folder: Path, chosen: Mapping[Split, Mapping[str, Seq
         for path in data_folder.glob(f"*/{split}-*.parquet"):
             if path not in expected:
                 path.unlink()
-    for folder in data_folder.glob("*/.partial-*"):
-        shutil.rmtree(folder)
+    for pattern in (".partial-*", "*/.partial-*", "../.partial-*"):
+        for folder in data_folder.glob(pattern):
+            shutil.rmtree(folder)
 
 
 def _publish(

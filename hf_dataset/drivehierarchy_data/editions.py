@@ -20,7 +20,7 @@ from drivehierarchy_gym.road.cache import cache_folder, write_text_atomically
 
 from .errors import DataError, EditionNotFoundError
 from .items import SPLITS, Item, Split
-from .shards import ShardRecord, read_documents, read_items, shard_record
+from .shards import ShardRecord, checksum, read_documents, read_items, shard_record
 
 FORMAT = 2
 """Version of the layout; a reader refuses others."""
@@ -117,7 +117,7 @@ class Edition:
             path = self.folder / file
             if not path.is_file():
                 lines.append(f"{file}: missing")
-            elif path.stat().st_size != record.bytes or shard_record(path).sha256 != record.sha256:
+            elif path.stat().st_size != record.bytes or checksum(path) != record.sha256:
                 lines.append(f"{file}: differs from its checksum")
         listed = set(self.manifest.files)
         found = {path.relative_to(self.folder).as_posix() for path in _parquet_files(self.folder)}

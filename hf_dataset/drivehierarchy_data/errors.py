@@ -15,3 +15,8 @@ class ImageError(DataError):
 
 class EditionNotFoundError(DriveHierarchyError, FileNotFoundError):
     """No edition of the data where one was looked for; the message says which command makes it."""
+
+
+def one_line(error: Exception) -> str:
+    """What an error of another library says, as a part of our own sentence."""
+    return " ".join(str(error).split())

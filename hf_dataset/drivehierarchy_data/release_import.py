@@ -19,7 +19,7 @@ from .image_roots import ImageRoots
 from .images import read_image
 from .items import Item
 from .release import NOT_A_TASK, QUESTION_FILES, QuestionFile, QuestionSet, Record, scan_questions
-from .shards import has_recipe, write_shard
+from .shards import is_finished, write_shard
 
 RECORDS_PER_SHARD = 100
 EXCLUDED_FILE = "excluded.jsonl"
@@ -133,7 +133,7 @@ def _import_batch(batch: Sequence[Record], file: QuestionFile, path: Path, roots
         except ImageError as error:
             excluded.append(Exclusion(file.task, record.id, MISSING_IMAGE, str(error)))
     recipe = _recipe(located)
-    if has_recipe(path, recipe):
+    if is_finished(path, recipe):
         return excluded
     usable: list[Item] = []
     for record, paths in located:

@@ -17,7 +17,7 @@ from PIL import Image
 
 from drivehierarchy_gym.road.cache import write_atomically
 
-from .errors import DataError, ImageError
+from .errors import DataError, ImageError, one_line
 from .images import MEDIA_TYPES, EncodedImage, content_name, decode
 from .items import SCHEMA, Item, row
 
@@ -25,7 +25,10 @@ ROWS_PER_GROUP = 8
 """Rows in one row group: an image is found by reading its group, so groups are small."""
 
 RECIPE_KEY = b"drivehierarchy.recipe"
-"""Footer entry that says what a file was made of; a resumed build keeps a file whose recipe is still the same."""
+"""Footer entry that says what a file was made of; a resumed import keeps a whole file of the same recipe."""
+
+_UNREADABLE = (OSError, ValueError, IndexError, KeyError, TypeError, pa.ArrowException)
+"""What reading a damaged file raises: Arrow believes the lengths and the text that it finds."""
 
 _PIXELS = "images.list.element.bytes"
 _NAMES = "images.list.element.path"
@@ -72,7 +75,7 @@ def write_shard(path: Path, items: Sequence[Item], recipe: str) -> None:
     """Writes `items` as the Parquet file `path`, atomically: a killed writer leaves the old file or none.
 
     The same items and recipe give the same bytes. `recipe` identifies what the file was made of (seed, sources,
-    builder version); `has_recipe` reads it back.
+    builder version); `is_finished` compares it.
     """
     table = pa.Table.from_pylist([row(item) for item in items], schema=SCHEMA)
     table = table.replace_schema_metadata({**(SCHEMA.metadata or {}), RECIPE_KEY: recipe.encode()})
@@ -103,13 +106,23 @@ def _leaves(schema: pa.Schema) -> list[str]:
     return leaves
 
 
-def has_recipe(path: Path, recipe: str) -> bool:
-    """Whether `path` is a complete Parquet file made by this very recipe."""
+def is_finished(path: Path, recipe: str) -> bool:
+    """Whether `path` was made by this very recipe and is whole: every row is read, every image has the bytes of its
+    name."""
     try:
-        metadata = pq.read_schema(path).metadata or {}
-    except (OSError, pa.ArrowInvalid):
+        with pq.ParquetFile(path) as file:
+            metadata = file.schema_arrow.metadata or {}
+            if metadata.get(RECIPE_KEY) != recipe.encode():
+                return False
+            groups = (file.read_row_group(group).to_pylist() for group in range(file.num_row_groups))
+            return all(_is_named(image) for rows in groups for entry in rows for image in entry["images"])
+    except _UNREADABLE:
         return False
-    return bool(metadata.get(RECIPE_KEY) == recipe.encode())
+
+
+def _is_named(image: dict[str, Any]) -> bool:
+    name: str = image["path"]
+    return content_name(image["bytes"], name.rpartition(".")[2]) == name
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +140,21 @@ class ShardRecord:
     images: int
 
 
-def shard_record(path: Path) -> ShardRecord:
-    """Checksums, size and counts of a finished file."""
+def checksum(path: Path) -> str:
+    """SHA-256 of the bytes of a file."""
     digest = hashlib.sha256()
     with path.open("rb") as stream:
         while block := stream.read(1 << 20):
             digest.update(block)
+    return digest.hexdigest()
+
+
+def shard_record(path: Path) -> ShardRecord:
+    """Checksums, size and counts of a finished file."""
     rows = _rows_without_pixels(path)
     content = hashlib.sha256(json.dumps(rows, sort_keys=True).encode())
     images = sum(len(entry["images"]) for entry in rows)
-    return ShardRecord(digest.hexdigest(), content.hexdigest(), path.stat().st_size, len(rows), images)
+    return ShardRecord(checksum(path), content.hexdigest(), path.stat().st_size, len(rows), images)
 
 
 def read_columns(path: Path, columns: Sequence[str]) -> pa.Table:
@@ -144,8 +162,8 @@ def read_columns(path: Path, columns: Sequence[str]) -> pa.Table:
     try:
         with pq.ParquetFile(path, memory_map=True) as file:
             return file.read(columns=list(columns))
-    except (OSError, pa.ArrowInvalid) as error:
-        raise DataError(f"{path}: not a readable Parquet file ({error}); rebuild or re-copy it") from error
+    except _UNREADABLE as error:
+        raise _unreadable(path, error) from error
 
 
 def read_documents(path: Path) -> list[dict[str, Any]]:
@@ -165,8 +183,16 @@ def read_documents(path: Path) -> list[dict[str, Any]]:
 def _rows_without_pixels(path: Path) -> list[dict[str, Any]]:
     """The rows as they are stored; of the images only their names."""
     columns = [name for name in SCHEMA.names if name != "images"]
-    rows: list[dict[str, Any]] = read_columns(path, [*columns, _NAMES]).to_pylist()
+    table = read_columns(path, [*columns, _NAMES])
+    try:
+        rows: list[dict[str, Any]] = table.to_pylist()
+    except _UNREADABLE as error:
+        raise _unreadable(path, error) from error
     return rows
+
+
+def _unreadable(path: Path, error: Exception) -> DataError:
+    return DataError(f"{path}: not a readable Parquet file ({one_line(error)}); rebuild or re-copy it")
 
 
 def read_items(path: Path) -> Iterator[Item]:
@@ -198,12 +224,12 @@ _reading = threading.Lock()
 
 def _image_bytes(location: ImageLocation) -> bytes:
     with _reading:
-        group, offset = _open(location.shard).places[location.row]
+        shard = _open(location.shard)
         try:
-            images = _images(location.shard, group)
-        except (OSError, pa.ArrowInvalid) as error:
-            raise ImageError(f"{location}: cannot be read ({error}); rebuild or re-copy the file") from error
-    data = images[offset].values.field("bytes")[location.index].as_py()
+            group, offset = shard.places[location.row]
+            data = _images(location.shard, group)[offset].values.field("bytes")[location.index].as_py()
+        except _UNREADABLE as error:
+            raise ImageError(f"{location}: cannot be read ({one_line(error)}); rebuild or re-copy the file") from error
     if data is None:
         raise ImageError(f"{location}: holds no bytes; rebuild or re-copy the file")
     return bytes(data)
@@ -213,8 +239,8 @@ def _image_bytes(location: ImageLocation) -> bytes:
 def _open(path: str) -> _OpenShard:
     try:
         file = pq.ParquetFile(path)  # not memory-mapped: every page read would stay resident
-    except (OSError, pa.ArrowInvalid) as error:
-        raise ImageError(f"{path}: not a readable Parquet file ({error}); rebuild or re-copy it") from error
+    except _UNREADABLE as error:
+        raise ImageError(f"{path}: not a readable Parquet file ({one_line(error)}); rebuild or re-copy it") from error
     sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
     return _OpenShard(file, tuple((group, offset) for group, size in enumerate(sizes) for offset in range(size)))
 

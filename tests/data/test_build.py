@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import datasets
@@ -163,6 +163,8 @@ def test_what_a_killed_writer_left_is_removed(folder: Path, tmp_path: Path) -> N
     leftover = tmp_path / DATA_FOLDER / "r1_3" / ".partial-abc" / "test-00000.parquet"
     leftover.parent.mkdir(parents=True)
     leftover.write_bytes(b"half")
+    for folder_above in (tmp_path, tmp_path / DATA_FOLDER):
+        (folder_above / ".partial-def").mkdir()
     (tmp_path / DATA_FOLDER / "r1_3" / "train-00000.parquet").write_bytes(b"of another build")
     build(tmp_path)
     assert content(tmp_path) == content(folder)
@@ -212,19 +214,80 @@ def test_the_sample_of_the_sources_is_complete_and_small() -> None:
     assert sum(record.bytes for record in sample.manifest.files.values()) < 4_000_000
 
 
-def test_a_damaged_drive_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="stop"):
-        build_sim(tmp_path, "sample", 0, 1, _stop_at_the_end, toy_clip)
-    shutil.rmtree(tmp_path / DATA_FOLDER, ignore_errors=True)
-    for path in (tmp_path / WORK_FOLDER).glob("*.zip"):
+def _damage_pictures(work: Path) -> None:
+    """Flip a bit in every picture of every drive that was made."""
+    for path in work.glob("*.zip"):
         with zipfile.ZipFile(path) as archive:
             places = [entry.header_offset + entry.file_size // 2 for entry in archive.infolist() if entry.file_size]
         content = bytearray(path.read_bytes())
-        for place in places[:-1]:  # the images; the drafts come last
+        for place in places[:-1]:  # the drafts come last
             content[place] ^= 0xFF
         path.write_bytes(content)
-    with pytest.raises(DataError, match=r"-\w+\.zip is damaged \(Bad CRC-32 .*\); remove it and run the build again"):
-        build(tmp_path)
+
+
+def test_a_drive_damaged_under_the_build_is_named(folder: Path, tmp_path: Path) -> None:
+    def damage_when_made(what: str, done: int, total: int) -> None:
+        if what == "test drives" and done == total:
+            _damage_pictures(tmp_path / WORK_FOLDER)
+
+    with pytest.raises(DataError, match=r"-\w+\.zip is damaged \(Bad CRC-32 .*\); run the build again, which"):
+        build_sim(tmp_path, "sample", 0, 1, damage_when_made, toy_clip)
+    build(tmp_path)
+    assert content(tmp_path) == content(folder)
+
+
+def _rename_in_directory(work: Path) -> None:
+    """The names of the pictures in the archives' directories, as a flipped bit would leave them."""
+    for path in work.glob("*.zip"):
+        path.write_bytes(path.read_bytes().replace(b"-CAM_FRONT.jpg", b"-CAM_FRONT.jpf"))
+
+
+def _cut(work: Path) -> None:
+    for path in work.glob("*.zip"):
+        path.write_bytes(path.read_bytes()[:-30])
+
+
+@pytest.mark.parametrize("damage", [_damage_pictures, _rename_in_directory, _cut])
+def test_drives_damaged_between_two_runs_are_made_again(
+    damage: Callable[[Path], None], folder: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(RuntimeError, match="stop"):
+        build_sim(tmp_path, "sample", 0, 1, _stop_at_the_end, toy_clip)
+    shutil.rmtree(tmp_path / DATA_FOLDER)
+    damage(tmp_path / WORK_FOLDER)
+    build(tmp_path)
+    assert content(tmp_path) == content(folder)
+
+
+def _flip(path: Path, part: float) -> None:
+    data = bytearray(path.read_bytes())
+    data[int(len(data) * part)] ^= 0x5A
+    path.write_bytes(data)
+
+
+def _swap(one: Path, other: Path) -> None:
+    first, second = one.read_bytes(), other.read_bytes()
+    one.write_bytes(second)
+    other.write_bytes(first)
+
+
+def test_files_damaged_between_two_runs_are_written_again(folder: Path, tmp_path: Path) -> None:
+    """Pictures, text and whole files: nothing of what a build that was broken off left is trusted."""
+    with pytest.raises(RuntimeError, match="stop"):
+        build_sim(tmp_path, "sample", 0, 1, _stop_at_the_end, toy_clip)
+    files = sorted((tmp_path / DATA_FOLDER).glob("*/*.parquet"))
+    for path, part in zip(files, (0.02, 0.1, 0.3, 0.5, 0.7, 0.9), strict=False):
+        _flip(path, part)
+    _swap(files[6], files[7])
+    build(tmp_path)
+    assert content(tmp_path) == content(folder)
+
+
+def test_what_cannot_be_written_is_refused_before_any_drive(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    for out in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/drives")):
+        with pytest.raises(DataError, match=r" cannot be written to \(.+\); give another folder with --out"):
+            build(out, clip_of=failing_clip)
 
 
 def test_pictures_of_an_earlier_scene_are_not_asked_about_again(tmp_path: Path) -> None:

@@ -64,10 +64,13 @@ def test_problems_reads_every_byte(own_edition: Edition) -> None:
     content[len(content) // 2] ^= 1
     changed.write_bytes(content)
     gone.unlink()
+    unreadable = own_edition.shards("r1_2_a")[0]
+    unreadable.write_bytes(bytes(unreadable.stat().st_size))
     extra.with_name("train-00000.parquet").write_bytes(extra.read_bytes())
     assert own_edition.problems() == [
         "r1_1_a/test-00000.parquet: differs from its checksum",
         "r1_1_b/test-00000.parquet: missing",
+        "r1_2_a/test-00000.parquet: differs from its checksum",
         "r1_1_c/train-00000.parquet: not in manifest.json",
     ]
 

@@ -14,6 +14,8 @@ from pathlib import Path
 import datasets
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
 from drivehierarchy_data import shards
@@ -22,7 +24,7 @@ from drivehierarchy_data.errors import DataError, ImageError
 from drivehierarchy_data.images import EncodedImage, ImageSequence, decode, pixel_digest, read_image
 from drivehierarchy_data.items import Item
 from drivehierarchy_data.release import QUESTION_FILES
-from drivehierarchy_data.shards import ImageLocation, has_recipe, read_documents, read_items, shard_record, write_shard
+from drivehierarchy_data.shards import ImageLocation, is_finished, read_documents, read_items, shard_record, write_shard
 from tests import tiny_edition
 
 COUNTING = next(file for file in QUESTION_FILES if file.task == "r2_1")
@@ -64,11 +66,40 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(shard: Path, items: lis
 
 
 def test_recipe_says_whether_a_file_can_be_kept(shard: Path) -> None:
-    assert has_recipe(shard, "recipe")
-    assert not has_recipe(shard, "another recipe")
-    assert not has_recipe(shard.with_name("absent.parquet"), "recipe")
+    assert is_finished(shard, "recipe")
+    assert not is_finished(shard, "another recipe")
+    assert not is_finished(shard.with_name("absent.parquet"), "recipe")
     shard.write_bytes(shard.read_bytes()[:-100])
-    assert not has_recipe(shard, "recipe")
+    assert not is_finished(shard, "recipe")
+
+
+def test_a_file_with_another_picture_is_not_kept(shard: Path) -> None:
+    data = bytearray(shard.read_bytes())
+    data[len(data) // 3] ^= 0xFF  # in the pictures, which are most of it
+    shard.write_bytes(data)
+    assert not is_finished(shard, "recipe")
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_flipped_bit_is_named_or_harmless(shard: Path, data: st.DataObject) -> None:
+    """Whatever byte is damaged: an error of ours that names the file, or the pictures that were written."""
+    whole = shard.read_bytes()
+    # Half of the examples hit the few bytes of text, lengths and footer before and behind the pictures.
+    edge = st.integers(0, 3000) | st.integers(len(whole) - 6000, len(whole) - 1)
+    place, bits = data.draw(edge | st.integers(0, len(whole) - 1)), data.draw(st.integers(1, 255))
+    damaged = bytearray(whole)
+    damaged[place] ^= bits
+    path = shard.with_name(f"{place}-{bits}.parquet")
+    path.write_bytes(damaged)
+    pictures = {location.name: location.read() for document in read_documents(shard) for location in document["images"]}
+    said = ""
+    try:
+        read = [location.read() for document in read_documents(path) for location in document["images"]]
+    except DataError as error:
+        said, read = str(error), []
+    assert all(picture in pictures.values() for picture in read)
+    assert not said or (path.name in said and "\n" not in said)
 
 
 def test_record_counts_items_and_images(shard: Path, items: list[Item]) -> None:
