@@ -213,8 +213,15 @@ def edition_folder(name: str) -> Path:
     return cache_folder() / "editions" / name
 
 
-SAMPLE = Path(__file__).resolve().parents[1]
-"""The dataset folder of a source checkout, whose `data/` holds a small sample of the sim edition."""
+def _sample_folder() -> Path:
+    package = Path(__file__).resolve().parent
+    in_sources = package.parent
+    return in_sources if (in_sources / DATA_FOLDER / MANIFEST).is_file() else package / "sample"
+
+
+SAMPLE = _sample_folder()
+"""A dataset folder whose `data/` holds a small sample of the sim edition: that of the sources, or what was installed
+beside this module."""
 
 
 def _read_manifest(path: Path) -> Manifest:
