@@ -1,4 +1,14 @@
-"""Croissant metadata (MLCommons, version 1.0) of an edition: what its files are and what their columns mean."""
+"""Croissant metadata (MLCommons, version 1.0) of an edition: what its files are and what their columns mean.
+
+`mlcroissant.Dataset("FOLDER/croissant.json").records("r1_1_a")` gives the rows of a task, all splits in the order of
+their file names. With `filters={"r1_1_a/split": "test"}` it gives one split; mlcroissant then keeps that Dataset to it.
+Text comes as bytes (UTF-8), which is how mlcroissant gives all text, images come as PIL pictures.
+
+A set of files is not `containedIn` anything, which mlcroissant takes as: in the folder of croissant.json. It reads no
+columns out of a set that is contained in Parquet files, and a folder as the container would need a checksum. So
+`records` works in a folder on this machine but not with the address of a croissant.json, and it does not compare the
+checksums that are listed beside the sets, one for every file: `drivehierarchy data check` does.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +19,7 @@ from typing import Any
 from drivehierarchy_gym.road.cache import write_text_atomically
 
 from .editions import DATA_FOLDER, MANIFEST, Edition
-from .items import FEATURES
+from .items import FEATURES, SPLITS
 
 CROISSANT_FILE = "croissant.json"
 DESCRIPTION = (
@@ -22,6 +32,10 @@ URL = "https://arxiv.org/abs/2609.31814"
 PUBLISHED = "2026-11-30"
 """Day on which this version of the builders was published; the metadata must not depend on the day of a build."""
 
+SPLIT_FIELD = "split"
+"""Field of a record that is no column: the name of its file tells it."""
+
+_PARQUET = "application/x-parquet"
 _COLUMNS = {
     "id": "Identifies the item within all editions of this name and version.",
     "task": "Task id, r1_1_a to r3_2.",
@@ -97,7 +111,7 @@ def croissant(edition: Edition) -> dict[str, Any]:
                 "name": file,
                 "contentUrl": f"{DATA_FOLDER}/{file}",
                 "contentSize": f"{record.bytes} B",
-                "encodingFormat": "application/x-parquet",
+                "encodingFormat": _PARQUET,
                 "sha256": record.sha256,
             }
             for file, record in sorted(edition.manifest.files.items())
@@ -106,14 +120,11 @@ def croissant(edition: Edition) -> dict[str, Any]:
         distribution.append(
             {
                 "@type": "cr:FileSet",
-                "@id": f"{task}-files",
-                "name": f"{task}-files",
+                "@id": _file_set(task),
+                "name": _file_set(task),
                 "description": f"Parquet files of task {task}.",
-                "containedIn": [
-                    {"@id": file} for file in sorted(edition.manifest.files) if file.startswith(f"{task}/")
-                ],
-                "encodingFormat": "application/x-parquet",
-                "includes": "*.parquet",
+                "encodingFormat": _PARQUET,
+                "includes": f"{DATA_FOLDER}/{task}/*.parquet",
             }
         )
         records.append(
@@ -122,7 +133,7 @@ def croissant(edition: Edition) -> dict[str, Any]:
                 "@id": task,
                 "name": task,
                 "description": f"Items of task {task}.",
-                "field": [_field(task, column) for column in FEATURES],
+                "field": [*(_field(task, column) for column in FEATURES), _split_field(task)],
             }
         )
     provenance = edition.manifest.provenance
@@ -145,16 +156,39 @@ def croissant(edition: Edition) -> dict[str, Any]:
 def _field(task: str, column: str) -> dict[str, Any]:
     feature = FEATURES[column]
     inner = feature.get("feature", feature)
-    kinds = {"Image": "sc:ImageObject"}
-    data_type = kinds.get(inner["_type"], "sc:Integer" if inner.get("dtype") == "int32" else "sc:Text")
+    source: dict[str, Any] = {"fileSet": {"@id": _file_set(task)}, "extract": {"column": column}}
+    data_type = "sc:Integer" if inner.get("dtype") == "int32" else "sc:Text"
+    if inner["_type"] == "Image":
+        data_type = "sc:ImageObject"
+        source["transform"] = {"jsonPath": "bytes"}  # beside the bytes, a stored image has its name
     field: dict[str, Any] = {
         "@type": "cr:Field",
         "@id": f"{task}/{column}",
         "name": column,
         "description": _COLUMNS[column],
         "dataType": data_type,
-        "source": {"fileSet": {"@id": f"{task}-files"}, "extract": {"column": column}},
+        "source": source,
     }
     if feature["_type"] == "Sequence":
         field["repeated"] = True
     return field
+
+
+def _split_field(task: str) -> dict[str, Any]:
+    return {
+        "@type": "cr:Field",
+        "@id": f"{task}/{SPLIT_FIELD}",
+        "name": SPLIT_FIELD,
+        "description": f"{', '.join(SPLITS[:-1])} or {SPLITS[-1]}: the split that the item belongs to.",
+        "dataType": "sc:Text",
+        "source": {
+            "fileSet": {"@id": _file_set(task)},
+            "extract": {"fileProperty": "filename"},
+            # `filters` makes a glob of the expression and understands `.+`, but no `\d`
+            "transform": {"regex": rf"^({'|'.join(SPLITS)})-.+\.parquet$"},
+        },
+    }
+
+
+def _file_set(task: str) -> str:
+    return f"{task}-files"
