@@ -62,11 +62,13 @@ def uploads(edition: Edition) -> list[Path]:
 
 
 def check_repo(repo: str) -> None:
-    """Raises DataError when no repository of the Hub can be called `repo`."""
+    """Raises DataError when `repo` is not OWNER/NAME, or no repository of the Hub can be called so."""
     try:
         validate_repo_id(repo)
     except HFValidationError as error:
         raise DataError(f"{repo!r} cannot name a dataset on the Hub, use OWNER/NAME ({error})") from error
+    if "/" not in repo:
+        raise DataError(f"{repo!r} cannot name a dataset on the Hub, use OWNER/NAME (it names no owner)")
 
 
 def push_edition(edition: Edition, repo: str, *, private: bool = False, api: HfApi | None = None) -> str:

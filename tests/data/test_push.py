@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -119,12 +120,23 @@ def test_a_built_edition_goes_when_none_is_named(tmp_path: Path, monkeypatch: py
     assert edition_to_push(str(SAMPLE)).folder == SAMPLE / DATA_FOLDER
 
 
-@pytest.mark.parametrize("name", ["bad name", "a/b/c", "owner/-x", ""])
+@pytest.mark.parametrize("name", ["bad name", "a/b/c", "owner/-x", "/x", "x/", ""])
 def test_a_dry_run_refuses_a_malformed_name(name: str) -> None:
     result = CliRunner().invoke(app, ["push", name, "--edition", str(SAMPLE), "--dry-run"])
     assert isinstance(result.exception, DataError)
     assert "cannot name a dataset on the Hub" in str(result.exception)
     assert "parquet" not in result.output
+
+
+def test_a_name_without_an_owner_is_refused(sample: Edition) -> None:
+    message = "'me' cannot name a dataset on the Hub, use OWNER/NAME (it names no owner)"
+    result = CliRunner().invoke(app, ["push", "me", "--edition", str(SAMPLE), "--dry-run"])
+    assert isinstance(result.exception, DataError)
+    assert (str(result.exception), result.output) == (message, "")
+    api = RecordingApi()
+    with pytest.raises(DataError, match=re.escape(message)):
+        push_edition(sample, "me", api=api)
+    assert api.calls == []
 
 
 def _refuse(*_: Any, **__: Any) -> None:
