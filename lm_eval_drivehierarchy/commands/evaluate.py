@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from drivehierarchy_data.editions import find_edition
+from drivehierarchy_data.editions import Edition, find_edition
 from drivehierarchy_gym.agents.chat import ChatClient
 from drivehierarchy_gym.errors import DriveHierarchyError
 
@@ -61,9 +61,8 @@ def evaluate(
     Exit code 0: every item that was asked is scored, or has a reason other than its reply (r1_4 without a judge). 1:
     the scores are written, but some items have no reply. 2: refused or broken off; what was answered is kept.
     """
-    check_tasks(tasks)
+    tasks = tasks_to_run(tasks, find_edition(edition))
     check_options(extra or ())
-    find_edition(edition)
     check_endpoint(base_url, model, api_key_variable)
     model_arguments = {
         "base_url": base_url,
@@ -100,12 +99,37 @@ def evaluate(
         raise typer.Exit(INCOMPLETE)
 
 
-def check_tasks(tasks: str) -> None:
-    """Raises EvaluationError for a name or pattern that is no task or group of this benchmark."""
-    known = [LM_EVAL_GROUP, *map(rank_group, RANKS), *(task.lm_eval_name for task in TASKS)]
-    for name in tasks.split(","):
-        if not fnmatch.filter(known, name.strip()):
-            raise EvaluationError(f"--tasks: no task {name.strip()!r}; known: {', '.join(known)}")
+def tasks_to_run(tasks: str, edition: Edition) -> str:
+    """`tasks` as they are where the edition has them all, else those of them that it has; the others are named.
+
+    Raises EvaluationError for a name or pattern that is no task or group of this benchmark, for a task that is asked
+    for by its name but is not in the edition, and where nothing remains.
+    """
+    members = {LM_EVAL_GROUP: TASKS} | {rank_group(rank): [t for t in TASKS if t.rank == rank] for rank in RANKS}
+    members |= {task.lm_eval_name: [task] for task in TASKS}
+    wanted: set[str] = set()
+    absent: set[str] = set()
+    for name in map(str.strip, tasks.split(",")):
+        matching = fnmatch.filter(members, name)
+        if not matching:
+            raise EvaluationError(f"--tasks: no task {name!r}; known: {', '.join(members)}")
+        asked = {task.id for match in matching for task in members[match]}
+        wanted |= asked
+        absent |= asked - set(edition.tasks())
+        if not asked - absent:
+            there = ",".join(task.lm_eval_name for task in TASKS if task.id in edition.tasks())
+            raise EvaluationError(
+                f"--tasks {name}: edition {edition.name} in {edition.folder} has no test items of "
+                f"{', '.join(sorted(asked))}; it has: --tasks {there}"
+            )
+    if not absent:
+        return tasks
+    typer.echo(
+        f"edition {edition.name} in {edition.folder} has no items of {', '.join(sorted(absent))}: "
+        f"{'these' if len(absent) > 1 else 'this'} cannot be asked, and what needs them stays incomplete",
+        err=True,
+    )
+    return ",".join(task.lm_eval_name for task in TASKS if task.id in wanted - absent)
 
 
 def check_options(options: Sequence[str]) -> None:
