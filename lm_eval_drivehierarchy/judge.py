@@ -109,6 +109,8 @@ def find_judge(name: str | None = None) -> LingoJudge | NoJudge:
 def _load(name: str) -> LingoJudge | NoJudge:
     if name == "off":
         return NoJudge(f"the judge is switched off ({JUDGE_VARIABLE}=off)")
+    if name.startswith(("/", ".")) and not Path(name).is_dir():
+        return NoJudge(f"judge {name!r} is not a folder; set {JUDGE_VARIABLE} to that of the judge, or to its name")
     missing = [package for package in ("torch", "transformers") if importlib.util.find_spec(package) is None]
     if missing:
         return NoJudge(

@@ -176,6 +176,17 @@ class TestWithout:
         assert isinstance(found, NoJudge)
         assert "needs torch and transformers: pip install 'lm-eval-drivehierarchy[hf]'" in found.reason
 
+    def test_a_folder_that_is_not_there_is_named_before_anything_is_asked_to_be_installed(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+        for path in ("/nowhere/judge", "./judge"):
+            found = find_judge(path)
+            assert isinstance(found, NoJudge)
+            assert found.reason == (
+                f"judge {path!r} is not a folder; set DRIVEHIERARCHY_JUDGE to that of the judge, or to its name"
+            )
+
 
 class TestLexicalOverlap:
     """The diagnostic sees words only."""
