@@ -7,7 +7,7 @@ from pathlib import Path
 from huggingface_hub import HfApi
 from huggingface_hub.utils import HFValidationError, validate_repo_id
 
-from .card import CARD_FILE
+from .card_parts import CARD_FILE
 from .croissant import CROISSANT_FILE
 from .editions import (
     BUILD_COMMANDS,

@@ -19,6 +19,7 @@ from .image_roots import ImageRoots
 from .images import read_image
 from .items import Item
 from .release import NOT_A_TASK, QUESTION_FILES, QuestionFile, QuestionSet, Record, scan_questions
+from .release_card import write_release_card
 from .shards import is_finished, write_shard
 
 RECORDS_PER_SHARD = 100
@@ -66,7 +67,7 @@ def import_release(
     *,
     progress: Callable[[str, int, int], None] = lambda task, done, total: None,
 ) -> ImportReport:
-    """Writes the edition `release` into `out`: every record whose images are all on this machine.
+    """Writes the edition `release` and its card into `out`: every record whose images are all on this machine.
 
     Files that are already there and were made of the same records and images are kept, so an interrupted import goes
     on where it stopped, and one that lacked images picks them up when it is run again. `progress` receives task,
@@ -93,7 +94,9 @@ def import_release(
         first = "; ".join(f"{exclusion.record}: {exclusion.detail}" for exclusion in excluded[:2])
         every = data_folder / EXCLUDED_FILE
         raise DataError(f"not one record of {questions_folder} could be imported ({first}); all reasons are in {every}")
-    return ImportReport(open_edition(out), excluded, notes)
+    edition = open_edition(out)
+    write_release_card(edition, out, EXCLUDED_FILE)
+    return ImportReport(edition, excluded, notes)
 
 
 def _questions(folder: Path, file: QuestionFile) -> tuple[QuestionSet, list[Exclusion]]:
