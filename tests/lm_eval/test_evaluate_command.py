@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from drivehierarchy_data.editions import DATA_FOLDER, Edition, open_edition, write_manifest
