@@ -13,6 +13,7 @@ from drivehierarchy_data.items import letter_at
 
 from . import declarations
 from .declarations import CONCLUSION, REFUSAL, RETRACTION, Span
+from .doubts import without_doubts
 from .reply import sentences, without_questions
 
 CHOICE_KEYS: Final = (
@@ -129,7 +130,13 @@ _DENIED_BEFORE = re.compile(
 )
 _NEGATION = re.compile(
     r"(?:\bnot|n't|\bnever|\bno longer|\bneither|\bnor|\bwithout|\brather than|"
-    r"\binstead of)(?: (?!but\b)\w+){0,2} ?$",
+    r"\binstead of)(?: (?!but\b)\w+){0,2} ?$"
+    # over, not there, or yet to come: "stopped moving", "non-moving", "about to start moving"
+    r"|\b(?:stop(?:s|ped|ping)?|ceas(?:e|es|ed|ing)|quit|halt(?:s|ed)?|finish(?:es|ed)|avoids?|no|zero|far from|"
+    r"anything but|hardly|barely|scarcely|(?:refrain(?:s|ed|ing)?|prevented|kept) from)(?: (?:actively|any))? $"
+    r"|\bnon[- ]?$"
+    r"|\b(?:before|until|prior to)(?: it)?(?: (?:start|begin|resume)s)? $"
+    r"|\b(?:to|will|may|might|could|can|would|'ll)(?: (?!but\b)\w+){0,2} (?:start|begin|resume) $",
     re.I,
 )
 _WORDS_BEFORE = re.compile(
@@ -172,7 +179,9 @@ _NONE_OF = re.compile(r"\b(?:none of|all of the above|no option|neither option|n
 def read_choice(text: str, options: Options) -> str | None:
     """Letter of the option that plain text settles on; None when it settles on none, or on one that does not exist."""
     text = _AGREES.sub(" ", without_questions(text))
-    verdict = _Reader(text, options).read()
+    reader = _Reader(text, options)
+    stated = without_doubts(text)
+    verdict = reader.read() if stated == text or reader.is_an_option() else _Reader(stated, options).read()
     return None if verdict == _HEDGE else verdict
 
 
@@ -202,6 +211,10 @@ class _Reader:
                 return verdict
         verdict = self._verdict(Span(0, 0, len(self.text)))
         return _HEDGE if verdict is not None and self._another_letter(verdict) else verdict
+
+    def is_an_option(self) -> bool:
+        """True when the reply repeats an option and says nothing else."""
+        return self._by_words(normalised(self.text)) is not None
 
     # passages, the most explicit first
 

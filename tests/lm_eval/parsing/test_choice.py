@@ -423,3 +423,87 @@ def test_words_of_the_options(options: list[str], reply: str, value: str | None)
 )
 def test_without_options_any_letter_may_be_answered(reply: str, value: str | None) -> None:
     assert parse_answer(reply, "choice").value == value
+
+
+POSTURES = ["A. moving.", "B. standing."]
+DENIALS = (
+    "The pedestrian does not appear to be {}.", "The pedestrian does not seem to be {}.",
+    "It doesn't look like it is {}.", "The man never seems to be {}.", "I don't think the man near the red car is {}.",
+    "I do not believe it is {}.",
+    "The pedestrian shows no sign of {}.", "There is no evidence that the pedestrian is {}.",
+    "There's no visible indication of it {}.", "The pedestrian is not {}.", "The pedestrian stopped {}.",
+    "The pedestrian has ceased {}.", "The man quit {}.", "non-{}", "It is non-{}.",
+    "The pedestrian is anything but {}.",
+    "It is far from {}.", "The pedestrian is hardly {}.", "It refrains from {}.", "No {} pedestrian, no {} cyclist.",
+)  # fmt: skip
+YET_TO_COME = (
+    "The pedestrian is about to start {}.", "It will soon begin {}.", "It has yet to start {}.",
+    "It is ready to start {}.", "It waits before {}.", "It waits before it starts {}.",
+    "The pedestrian has not started {}.",
+)  # fmt: skip
+DOUBTS = (
+    "I can't tell whether it is {}.", "It's hard to say whether the pedestrian is {}.",
+    "It's unclear if the pedestrian is {} or not", "Whether it is {} cannot be determined.",
+    "Whether the pedestrian is {} is unclear", "Not enough information to say it's {}.",
+    "Insufficient evidence to conclude that it is {}.", "I cannot confirm that the man is {}.",
+    "It is impossible to know the pedestrian is {}.", "The image does not reveal whether the pedestrian is {}.",
+    "It depends on whether the man is {}.", "I'm not sure if it is {}", "The image is too dark to tell if it is {}.",
+    "If the pedestrian were {}, the legs would look different.", "I don't know whether it is {}, walking or sitting.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", ["moving", "standing"])
+@pytest.mark.parametrize("reply", [*DENIALS, *YET_TO_COME, *DOUBTS])
+def test_words_that_are_denied_or_in_doubt_name_no_option(reply: str, words: str) -> None:
+    assert parse_answer(reply.format(*[words] * reply.count("{}")), "choice", options=POSTURES).value is None
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I'm not sure whether it is B.",
+        "It's unclear whether B is correct.",
+        "It isn't clear if the answer is B.",
+        "I can't say that B is right.",
+        "I don't think B is right.",
+        "It doesn't look like B.",
+    ],
+)
+def test_a_letter_in_doubt_is_no_answer(reply: str) -> None:
+    assert parse_answer(reply, "choice", options=POSTURES).value is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("It appears to be moving.", "A"),
+        ("Looks like it is moving.", "A"),
+        ("The pedestrian looks as if it is moving.", "A"),
+        ("The pedestrian started moving.", "A"),
+        ("No, moving.", "A"),
+        ("There is no doubt that it is moving.", "A"),
+        ("If I had to choose I would say moving.", "A"),
+        ("Even if it is dark, the pedestrian is moving.", "A"),
+        ("I can't tell whether it is walking fast, but it is moving.", "A"),
+        ("I can't tell for sure, but most likely B.", "B"),
+        ("I can't tell whether it is moving or standing. My answer: B", "B"),
+        ("To see whether it is moving I look at the legs. It is standing.", "B"),
+        ("It does not appear to be walking, so it is standing.", "B"),
+        ("It does not appear to be moving and is standing.", "B"),
+        ("It doesn't seem to be going anywhere; it is standing.", "B"),
+        ("I don't think it is moving; it is standing.", "B"),
+        ("The pedestrian stopped and is standing.", "B"),
+        ("The person doesn't look at the car and is moving.", "A"),
+        ("There is no sign of a crossing; the pedestrian is moving.", "A"),
+        ("A. It does not appear to be standing.", "A"),
+        ("B. The pedestrian does not seem to be moving.", "B"),
+        ("It does not appear to be moving.\nB", "B"),
+    ],
+)
+def test_a_denial_or_a_doubt_reaches_to_the_end_of_its_clause(reply: str, value: str) -> None:
+    assert parse_answer(reply, "choice", options=POSTURES).value == value
+
+
+def test_a_doubt_that_is_an_option_is_answered_by_its_words() -> None:
+    options = ["A. It is unclear whether it moves.", "B. It moves."]
+    assert parse_answer("It is unclear whether it moves.", "choice", options=options).value == "A"
