@@ -8,6 +8,7 @@ from typing import Final, Literal
 from . import declarations
 from .declarations import ANSWER, ANSWER_LINE, CONCLUSION, CORRECTION, REFUSAL, Span
 from .reply import without_questions
+from .unseen import CANNOT_TELL, NO_PICTURE, TOO_POOR
 
 YesNo = Literal["yes", "no"]
 
@@ -55,8 +56,7 @@ _SAID = re.compile(
     re.IGNORECASE,
 )
 _LEADING_NO = re.compile(
-    r"^[\W_]*(?:no|not|none|nothing)\b"
-    r"(?! doubt| idea| problem| way to| information| answer| sure| certain| clear view| view| images?\b)",
+    r"^[\W_]*(?:no|not|none|nothing)\b(?! doubt| problem| sure| certain| but\b)",
     re.I,
 )
 _WHOLE: Final = {
@@ -88,12 +88,12 @@ _DENIES = re.compile(
     r"(?:\bnot|n't) (?:think|believe|(?:look|seem|appear)(?: like)?) (?:that )?there (?:is|are|was|were)\b|"
     r"\bthere (?:isn't|aren't|wasn't|weren't)\b|"
     r"\b(?:no|none of the) [\w -]{1,60}? (?:is|are|was|were|can be|appears?|could be|exists?)\b|"
-    rf"(?:\bnot|n't|\bcannot|\bunable to) (?:\w+ )?(?:{_SEE}|{_SHOW}|{_SEEN}|any)\b"
-    r"(?! (?:(?:the|an?|any|your|this|that) )?(?:(?:actual|attached|provided) )?(?:images?|pictures?|photos?)\b)|"
+    rf"(?:\bnot|n't|\bcannot|\bunable to) (?:\w+ )?(?:{_SEE}|{_SHOW}|{_SEEN}|any)\b|"
+    rf"\b(?:no|none of the|neither) (?:images?|pictures?|photos?|views?|frames?|cameras?)(?: \w+){{0,2}}? {_SHOW}\b|"
     r"(?:\bnot|n't) (?:appear|seem) to (?:be|have|show|contain)\b|"
     r"(?:[,;:]|\bbut|\band|\bonly) ?no (?!doubt|other|more|further|idea)[a-z]|"
     rf"\b(?:isn't|aren't|wasn't|weren't) (?:\w+ )?(?:{_SEEN}|any)\b|"
-    rf"\b(?:{_SEE}|{_SHOW}) (?:no|none)\b|\babsent\b|[:=] ?none\b|"
+    rf"\b(?:{_SEE}|{_SHOW}) (?:no|none|zero|0)\b|\babsent\b|[:=] ?none\b|"
     r"\b(?:absolutely|definitely|certainly|probably|likely|apparently|clearly|guess|think|suppose|believe) not\b",
     re.I,
 )
@@ -109,23 +109,58 @@ _ASSERTS = re.compile(
     r"(?! (?:\w+ ){0,3}?(?:street|road|scene|view|intersection|junction|city|highway)\b)",
     re.I,
 )
+_OTHERS = rf"(?:a|an|any|the|one|{_THINGS}|motorcycles|buses|vans)"
+_ONLY = r"(?:only|just|solely|exclusively)"
+_LIMITS = re.compile(
+    rf"(?:[,;(—–-]|\bbut|\band|\b(?:it|this|that|which|they) (?:is|are)|\b(?:it's|that's|they're)) ?not {_OTHERS}\b|"
+    rf"\b(?:it|this|that|which|they) (?:isn't|aren't) {_OTHERS}\b|"
+    r"\b(?:rather than|instead of|as opposed to)\b(?! \w+ing\b)|"
+    rf"\b{_ONLY} {_SHOW}\b(?! (?:one|two|three|\d|a single)\b)|"
+    r"(?<!\bleft )(?<!\bright )(?<!\bside )\bonly(?= ?(?:[.,;:!)\n]|$))|"
+    r"(?:^|[.,;:!\n] ?)only (?!(?:one|two|three|\d+|a single|partial|part|half|its|from|through|as|when|because)\b)"
+    r"(?!\w+ly\b)|"
+    r"\bnothing (?:but|except|other than|besides)\b|\b(?:nothing|no one|nobody|none) else\b",
+    re.I,
+)
+"""Words that set what is there against something else, or say it is all: which of the two was asked for is unknown."""
+_REJECTS = re.compile(
+    r"\bno[,.;:!]? ?(?:but )?(?:that|this)(?:'s| is| was| isn't| wasn't)(?: not)? (?:quite |entirely )?"
+    r"(?:right|correct|true|wrong|incorrect|false|a mistake|an error)\b",
+    re.I,
+)
+"""A "no" to what was said before, not to the question."""
+_WRITTEN = re.compile(
+    rf"\b(?:words?|text|letters?) [\"'](?:{_YES}|no)[\"'] (?:appears?|can be|on|(?:is|are) (?:written|painted|printed|"
+    r"visible|shown|seen))\b|"
+    r"\b(?:signs?|signboard|billboard|banner|sticker|label|plate)(?: \w+){0,3}:? [\"'](?:yes|no)\b|"
+    r"\bno[ -](?:parking|entry|stopping|standing|smoking|turns?|u-turns?|overtaking|passing|outlet|trespassing)"
+    r"(?: zone)?[\"']? (?:signs?|markings?|is|are)\b",
+    re.I,
+)
+"""A word that is read in the scene."""
 
 
 def read_yes_no(text: str) -> YesNo | None:
     """ "yes" or "no" as plain text says it; None when it says neither, both, or that it does not know."""
     text = _NUMBERING.sub(" ", _THERE_IS.sub("there is", without_questions(text)))
     text = _TRUTH_VALUE.sub(lambda found: ": yes" if found[1].lower() == "true" else ": no", text)
-    whole = _WHOLE.get(text.strip(" \n.!\"'()[]{}:;,").lower())
-    if whole is not None:
-        return "yes" if whole == "yes" else "no"
-    verdict = _declared(text) or _judged(text)
+    verdict = _whole(text) or _declared(text) or _judged(text)
     return verdict if verdict in ("yes", "no") else None  # type: ignore[return-value]
+
+
+def _whole(text: str) -> str | None:
+    """What a passage says that is one of the words or phrases that answer on their own."""
+    return _WHOLE.get(text.strip(" \n.!\"'()[]{}:;,").lower())
 
 
 def _declared(text: str) -> str | None:
     answers = declarations.spans(text, ANSWER) + declarations.spans(text, ANSWER_LINE)
-    for span in declarations.last_first(answers, declarations.spans(text, CORRECTION)):
-        verdict = _judged(text[span.start : span.end], strict=span not in answers)
+    corrections = declarations.spans(text, CORRECTION)
+    for span in declarations.last_first(answers, corrections):
+        if span in answers:
+            verdict = _whole(text[span.start : span.end]) or _judged(text[span.start : span.end])
+        else:  # what follows the last correction may take it back: "Wait, no. Yes."
+            verdict = _judged(text[span.start : len(text) if span == corrections[-1] else span.end], strict=True)
         if verdict is None and span in answers and REFUSAL.search(text, span.start, span.end):
             verdict = _HEDGE
         if verdict is not None:
@@ -154,16 +189,25 @@ def _judged(text: str, *, strict: bool = False) -> str | None:
         return _HEDGE
     if _BOTH.search(text) or _NOT_SAID.search(text) or _CONDITION.search(text) or _YES_TO_NONE.search(text):
         return _HEDGE
+    if _REJECTS.search(text):
+        return _HEDGE
     said = {"yes" if match["yes"] else "no" for match in _SAID.finditer(text)}
     leading = _SAID.match(text.lstrip(" \n\"'([{"))
     if len(said) == 2:
         return _HEDGE
+    blind = NO_PICTURE.search(text)
     if said:
-        doubt = REFUSAL.search(text) or _DOUBT.search(text)
+        if blind and (said == {"no"} or not leading):
+            return _HEDGE
+        doubt = REFUSAL.search(text) or _DOUBT.search(text) or CANNOT_TELL.search(text) or _WRITTEN.search(text)
         return _HEDGE if doubt and not leading else said.pop()
     if strict:
         return None
+    if blind or CANNOT_TELL.search(text) or _WRITTEN.search(text):
+        return _HEDGE
     denies, asserts = _LEADING_NO.match(text) or _DENIES.search(text), _ASSERTS.search(_DENIES.sub(" ", text))
+    if (asserts and _LIMITS.search(text)) or (denies and TOO_POOR.search(text)):
+        return _HEDGE
     if denies and not asserts and not _DOUBT.search(text):
         return "no"
     if asserts and not denies and not _DOUBT.search(text) and not REFUSAL.search(text):

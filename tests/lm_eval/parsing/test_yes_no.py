@@ -253,3 +253,172 @@ def test_no(reply: str) -> None:
 @pytest.mark.parametrize("reply", UNPARSEABLE)
 def test_unparseable(reply: str) -> None:
     assert parse_answer(reply, "yes_no") == Parsed(None, "unparseable")
+
+
+NOTHING_SEEN = [
+    "There is no image attached.",
+    "Unfortunately, no image was provided.",
+    "No image was provided, so I can't answer.",
+    "No pictures were included with your question, please upload them.",
+    "No photo attached",
+    "No visible image.",
+    "No visual content was included.",
+    "No file was uploaded.",
+    "No, I cannot see any image.",
+    "No, because no image was given.",
+    "I see no picture in your message.",
+    "I don't see anything attached.",
+    "I did not find any attachment.",
+    "I was not given any picture.",
+    "I have no access to images, so no answer is possible.",
+    "I'm sorry, there doesn't seem to be an image.",
+    "There isn't any image here.",
+    "There was no input image.",
+    "The image isn't visible to me.",
+    "The photo was not attached.",
+    "Nothing was uploaded.",
+    "Answer: no image",
+]
+
+CANNOT_TELL = [
+    "There is not enough information.",
+    "There is not enough light to be sure.",
+    "There isn't enough detail.",
+    "The image does not contain enough information.",
+    "The image does not contain any information about bicycles.",
+    "There is no way to tell from this image.",
+    "There's no reliable way of knowing.",
+    "No clear answer.",
+    "No comment.",
+    "No content.",
+    "No response.",
+    "No conclusion can be drawn from this view.",
+    "There is no clear view of the road.",
+    "Nothing can be determined.",
+    "I can't see clearly.",
+    "I can't find a bicycle, the scene is too dark.",
+    "Answer: not enough information",
+]
+
+NO_SCENE_THOUGH_A_PICTURE_IS_NAMED = [
+    "No image shows a bicycle.",
+    "No images contain any pedestrian.",
+    "None of the images shows a bicycle.",
+    "There is no bicycle in the attached image.",
+    "No bicycle in image.",
+    "No bicycles are visible in the provided picture.",
+    "No, there is no bicycle in the image that was provided.",
+    "I do not see a bicycle in the attached image.",
+    "I cannot see any bicycle in the image provided.",
+    "I can't find a pedestrian in this picture.",
+    "A bicycle in the image is not visible.",
+    "In the image there is not a bicycle visible.",
+    "The front camera image shows no cones.",
+    "There is no evidence of a bicycle.",
+    "No sign of a bicycle.",
+    "No. The image is clear and shows only cars.",
+    "Answer: no. No image was attached.",
+]
+
+
+@pytest.mark.parametrize("reply", [*NOTHING_SEEN, *CANNOT_TELL])
+def test_a_model_that_has_seen_nothing_does_not_say_no(reply: str) -> None:
+    assert parse_answer(reply, "yes_no") == Parsed(None, "unparseable")
+
+
+@pytest.mark.parametrize("reply", NO_SCENE_THOUGH_A_PICTURE_IS_NAMED)
+def test_no_about_the_scene_stays_no(reply: str) -> None:
+    assert parse_answer(reply, "yes_no") == Parsed("no", "recovered")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Yes, there is a bicycle, although there is not enough light to see its color.",
+        "Yes. The image is too dark to see more.",
+        "Yes, but no image of the rear was provided.",
+    ],
+)
+def test_yes_with_a_poor_picture_stays_yes(reply: str) -> None:
+    assert parse_answer(reply, "yes_no") == Parsed("yes", "recovered")
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("The word 'no' appears on a sign.", None),
+        ('The text "yes" is painted on the road.', None),
+        ('A sign says "No".', None),
+        ("A no-entry sign is visible.", None),
+        ("No parking sign.", None),
+        ("My answer is 'no'.", "no"),
+        ("The answer is the word 'no'.", "no"),
+        ("No. A sign is visible.", "no"),
+        ("No, only a no-entry sign is visible.", "no"),
+        ("Yes, next to the no parking sign.", "yes"),
+    ],
+)
+def test_a_word_on_a_sign_is_no_answer(reply: str, value: str | None) -> None:
+    assert parse_answer(reply, "yes_no").value == value
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("The image shows a motorcycle, not a bicycle.", None),
+        ("I see a motorcycle, but not a bicycle.", None),
+        ("I see a motorcycle rather than a bicycle.", None),
+        ("There is a van instead of a bicycle.", None),
+        ("The image shows a motorcycle. It is not a bicycle.", None),
+        ("The image shows cars and pedestrians only.", None),
+        ("The image only shows a car.", None),
+        ("There is a bicycle and nothing else.", None),
+        ("Only cars are visible.", None),
+        ("No, it's a motorcycle rather than a bicycle.", "no"),
+        ("No, the image only shows a car.", "no"),
+        ("Yes, it's a bicycle rather than a motorcycle.", "yes"),
+        ("There is a person standing, not walking.", "yes"),
+        ("There is a pedestrian walking instead of standing.", "yes"),
+        ("There is a pedestrian, not far from the bus.", "yes"),
+        ("There are several vehicles, not just cars.", "yes"),
+        ("I can see a pedestrian, only partially visible.", "yes"),
+        ("There is a pedestrian on the left only.", "yes"),
+        ("Only one pedestrian is visible.", "yes"),
+    ],
+)
+def test_what_is_there_instead_or_alone_answers_nothing(reply: str, value: str | None) -> None:
+    assert parse_answer(reply, "yes_no").value == value
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("Wait, no. Yes.", None),
+        ("Hmm, wait, yes. No.", None),
+        ("No, that's not right; there is a bicycle.", None),
+        ("No, that is wrong. There is a bicycle.", None),
+        ("No, this isn't correct.", None),
+        ("Wait, no.", "no"),
+        ("First I said yes. Wait, no.", "no"),
+        ("Wait, yes. A bicycle is there.", "yes"),
+        ("Actually, yes. There is no truck.", "yes"),
+        ("No, that's just a motorcycle.", "no"),
+        ("Yes, that's correct.", "yes"),
+    ],
+)
+def test_a_no_to_what_was_said_before_is_no_answer(reply: str, value: str | None) -> None:
+    assert parse_answer(reply, "yes_no").value == value
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("I see zero bicycles.", "no"),
+        ("The view contains 0 bicycles.", "no"),
+        ("答案：是", "yes"),
+        ("答案：没有", "no"),
+        ("Answer: y", "yes"),
+    ],
+)
+def test_words_that_answer_behind_an_announcement_or_a_verb(reply: str, value: str) -> None:
+    assert parse_answer(reply, "yes_no") == Parsed(value, "recovered")
