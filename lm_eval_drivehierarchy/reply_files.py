@@ -16,6 +16,7 @@ from drivehierarchy_data.editions import Edition
 from drivehierarchy_data.errors import DataError
 from drivehierarchy_data.release import PREDICTION_SUFFIX, QUESTION_FILES, answer_of, id_of, read_questions
 from drivehierarchy_gym.errors import DriveHierarchyError
+from drivehierarchy_gym.surrogates import without_surrogates
 
 from .outputs import write_text
 from .replies import Reply
@@ -153,6 +154,8 @@ def _lines(path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, Any
         except (ValueError, RecursionError) as error:
             problems.append(f"{where}: not JSON ({error})")
             continue
+        if b"\\ud" in line.lower():  # half a character, perhaps, which no file and no terminal takes
+            record = json.loads(without_surrogates(json.dumps(record, ensure_ascii=False)))
         if isinstance(record, dict):
             yield where, record
         else:
@@ -189,6 +192,8 @@ def _read_predictions(folder: Path, paths: Sequence[Path], questions: Mapping[st
             if reply is not None:
                 seen.add(item)
                 replies.replies.append(reply)
+    if not found.tasks:
+        raise ReplyFileError(f"nothing can be scored: {'; '.join(found.problems)}")
     return found
 
 
@@ -206,12 +211,17 @@ def _task_of(path: Path, items: Sequence[str], questions: Mapping[str, Question]
     if not tasks:
         tasks = {task.id for task in TASKS for item in items if item.startswith(task.release.id_prefix)}
     if not tasks:
-        stem = path.name.removesuffix(PREDICTION_SUFFIX).lower()
-        tasks = {task.id for task in TASKS if stem in (task.id, task.release.stem.lower())}
+        tasks = {task.id for task in TASKS if _names(path, task)}
+    if len(tasks) > 1:
+        tasks = {task for task in tasks if _names(path, task_named(task))} or tasks
     if len(tasks) != 1:
         known = f"ids of {' and '.join(sorted(tasks))}" if tasks else f"ids such as {items[0]!r}, of no known task,"
         raise ReplyFileError(f"{path} holds {known}; a file holds the predictions of one task")
     return task_named(tasks.pop())
+
+
+def _names(path: Path, task: Task) -> bool:
+    return path.name.removesuffix(PREDICTION_SUFFIX).lower() in (task.id, task.release.stem.lower())
 
 
 def _prediction(
@@ -226,6 +236,9 @@ def _prediction(
     known = questions.get(item) if questions is not None else None
     if questions is not None and known is None:
         problems.append(f"{where}: item {item} is not in the edition; left out")
+        return None
+    if known is not None and known.task != task.id:
+        problems.append(f"{where}: item {item} is of task {known.task}, this file of {task.id}; left out")
         return None
     if text is not None and not isinstance(text, str):
         problems.append(f"{where}: 'model_prediction' is {type(text).__name__}, not text; left out")

@@ -216,8 +216,10 @@ def _meta(raw: Mapping[str, Any]) -> dict[str, Any]:
 def id_of(raw: Mapping[str, Any]) -> str:
     """The id of a question or prediction of the release. Raises DataError when it has none."""
     value = next((raw[name] for name in ID_FIELDS if raw.get(name)), None)
-    if not isinstance(value, str):
+    if value is None:
         raise DataError(f"no id: none of {', '.join(map(repr, ID_FIELDS))} is given")
+    if not isinstance(value, str):
+        raise DataError(f"the id is {type(value).__name__}, not text")
     return value
 
 

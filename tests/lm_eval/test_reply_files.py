@@ -77,6 +77,37 @@ class TestPredictions:
         with pytest.raises(ReplyFileError, match="holds ids of r1_1_a and r1_1_b; a file holds the predictions of one"):
             read_replies(tmp_path)
 
+    def test_of_several_tasks_that_of_the_file_name_counts(self, tmp_path: Path) -> None:
+        """A record that strayed in costs itself, with an edition at hand and without one."""
+        strayed = prediction("R1_1_A_Existence", 0, "x")
+        records = [prediction("R1_1_B_Counting", 0, "2"), strayed, prediction("R1_1_B_Counting", 2, "2")]
+        write_lines(tmp_path / "m" / "R1_1_B_Counting_pred.jsonl", records)
+        assert set(read_replies(tmp_path / "m").tasks) == {"r1_1_b"}
+        questions = questions_of_release(release_records.write_questions(tmp_path / "questions", count=5))
+        found = read_replies(tmp_path / "m", questions).tasks["r1_1_b"]
+        assert [reply.item for reply in found.replies] == ["R1_1_B_0", "R1_1_B_2"]
+        (problem,) = found.problems
+        assert problem.endswith("2: item R1_1_A_0 is of task r1_1_a, this file of r1_1_b; left out")
+
+    def test_half_characters_are_replaced(self, tmp_path: Path) -> None:
+        """What UTF-8 cannot hold would end every file that is written from it."""
+        record = prediction("R1_1_B_Counting", 0, "\ud800 2", Question_id="R1_1_B_\udfff")
+        write_lines(tmp_path / "a_pred.jsonl", [record, prediction("R1_1_B_Counting", 1, "\U0001f697 3")])
+        replies = read_replies(tmp_path).tasks["r1_1_b"].replies
+        assert (replies[0].item, replies[0].text) == ("R1_1_B_\ufffd", "\ufffd 2")
+        assert replies[1].text == "\U0001f697 3"
+
+    def test_a_number_for_an_id_is_named(self, tmp_path: Path) -> None:
+        records = [prediction("R1_1_B_Counting", 0, "2", Question_id=12), prediction("R1_1_B_Counting", 1, "2")]
+        write_lines(tmp_path / "a_pred.jsonl", records)
+        (problem,) = read_replies(tmp_path).tasks["r1_1_b"].problems
+        assert problem == f"{tmp_path / 'a_pred.jsonl'}:1: the id is int, not text"
+
+    def test_nothing_that_can_be_scored_is_refused(self, tmp_path: Path) -> None:
+        write_lines(tmp_path / "a_pred.jsonl", [])
+        with pytest.raises(ReplyFileError, match=r"nothing can be scored: .*a_pred.jsonl: no record"):
+            read_replies(tmp_path)
+
     def test_ids_of_no_task_are_refused(self, tmp_path: Path) -> None:
         write_lines(tmp_path / "a_pred.jsonl", [prediction("R1_1_A_Existence", 0, "x", Question_id="zebra")])
         with pytest.raises(ReplyFileError, match="ids such as 'zebra', of no known task"):
