@@ -71,8 +71,13 @@ def import_release(
 
     Files that are already there and were made of the same records and images are kept, so an interrupted import goes
     on where it stopped, and one that lacked images picks them up when it is run again. `progress` receives task,
-    records done, records in all. Raises DataError when no record at all could be imported.
+    records done, records in all. Raises DataError when no record at all could be imported, or when `out` is a
+    folder of the release.
     """
+    if questions_folder.resolve().is_relative_to(out.resolve()):
+        raise DataError(
+            f"{out} holds the release, whose README.md would be overwritten; give another folder with --out"
+        )
     data_folder = out / DATA_FOLDER
     excluded: list[Exclusion] = []
     notes: list[str] = []

@@ -229,6 +229,11 @@ class TestImageRoots:
 class TestImport:
     """Records and images to Parquet."""
 
+    def test_the_release_is_not_written_into(self, questions: Path, roots: ImageRoots) -> None:
+        for out in (questions, questions.parent):
+            with pytest.raises(DataError, match=r"holds the release, .*; give another folder with --out"):
+                import_release(questions, out, roots)
+
     def test_imports_all_fourteen_tasks_and_says_what_is_not_one(
         self, questions: Path, roots: ImageRoots, tmp_path: Path
     ) -> None:
