@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import threading
@@ -20,7 +21,8 @@ class AnswerJournal:
     """Append-only JSONL of answers by key. The last entry of a key counts.
 
     A half-written last line, left by a killed process, is cut off and reported; other lines that are no entries are
-    reported and ignored. `problems` holds one sentence for each.
+    reported and ignored. `problems` holds one sentence for each. Raises JournalError where the file cannot be read or
+    written, or while another run writes to it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -29,14 +31,17 @@ class AnswerJournal:
         self._lock = threading.Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._answers = self._load()
             self._stream = path.open("a", encoding="utf-8")
+            fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until it is closed or its process ends
+            self._answers = self._load()
+        except BlockingIOError as error:
+            raise JournalError(
+                f"{path}: another run is writing to it; wait until it has ended, or give another folder with --out"
+            ) from error
         except OSError as error:
             raise JournalError(f"{path}: cannot be used as a journal ({error.strerror or error})") from error
 
     def _load(self) -> dict[str, str]:
-        if not self.path.exists():
-            return {}
         content = self.path.read_bytes()
         whole, newline, rest = content.rpartition(b"\n")
         if rest:

@@ -46,6 +46,7 @@ def test_half_a_line_is_cut_off_and_named(tmp_path: Path, whole_lines: int) -> N
     ]
     assert path.read_text() == whole
     journal.add("h", "y", {})
+    journal.close()
     assert AnswerJournal(path).get("h") == "y"
 
 
@@ -58,6 +59,21 @@ def test_lines_that_are_no_answers_are_named(tmp_path: Path) -> None:
     assert len(journal) == 1
     numbers = [problem.removeprefix(f"{path}:").partition(":")[0] for problem in journal.problems]
     assert numbers == ["1", "4", "5", "6", "7"]
+
+
+def test_two_runs_do_not_write_to_one_journal(tmp_path: Path) -> None:
+    """The second is refused and changes nothing, not even the line that the first has only half written."""
+    path = tmp_path / "answers.jsonl"
+    first = AnswerJournal(path)
+    with path.open("a") as stream:
+        stream.write('{"key": "a", "te')
+    with pytest.raises(
+        JournalError, match=r"answers.jsonl: another run is writing to it; .* another folder with --out"
+    ):
+        AnswerJournal(path)
+    assert path.read_text() == '{"key": "a", "te'
+    first.close()
+    assert len(AnswerJournal(path).problems) == 1
 
 
 def test_a_folder_is_no_journal(tmp_path: Path) -> None:
