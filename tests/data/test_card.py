@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from statistics import median
 
 import pytest
 import yaml
 
 from drivehierarchy_data.builders import BUILDERS
-from drivehierarchy_data.card import CARD_FILE, TITLES, card
-from drivehierarchy_data.croissant import CROISSANT_FILE
-from drivehierarchy_data.editions import DATA_FOLDER, SAMPLE, open_edition
-from drivehierarchy_data.gates import Gate, GateReport
+from drivehierarchy_data.card import CARD_FILE, TITLES, card, write_card
+from drivehierarchy_data.croissant import CROISSANT_FILE, SPLIT_FIELD, write_croissant
+from drivehierarchy_data.editions import DATA_FOLDER, SAMPLE, open_edition, shard_path, write_manifest
+from drivehierarchy_data.gates import Gate, GateReport, check_edition
 from drivehierarchy_data.items import FEATURES
+from drivehierarchy_data.release import QUESTION_FILES
+from drivehierarchy_data.shards import write_shard
+from tests import tiny_edition
+
+
+def _box(width: int, height: int) -> str:
+    return json.dumps({"bbox": [0, 0, width, height], "format": "xyxy"})
 
 
 def metadata() -> dict[str, object]:
@@ -45,18 +52,37 @@ def test_the_card_tells_what_it_belongs_to() -> None:
     assert "{" not in text.partition("## Content")[2]
 
 
-@pytest.mark.parametrize("task", ["r1_2_a", "r1_2_b", "r1_3"])
-def test_the_card_sums_up_numbers(task: str) -> None:
-    """Least, greatest and median; of two numbers the median is their mean."""
-    text = (SAMPLE / CARD_FILE).read_text(encoding="utf-8")
-    answers = [document["answer"] for document in open_edition(SAMPLE).documents(task)]
-    if task == "r1_3":
-        boxes = [json.loads(answer)["bbox"] for answer in answers]
-        areas = [(right - left) * (bottom - top) for left, top, right, bottom in boxes]
-        assert f"| `{task}` | boxes of {min(areas)} to {max(areas)} pixels, median {median(areas):g} |" in text
-    else:
-        metres = [float(answer.removesuffix(" m")) for answer in answers]
-        assert f"| `{task}` | {min(metres):.1f} m to {max(metres):.1f} m, median {median(metres):.1f} m |" in text
+def test_the_committed_card_is_that_of_the_committed_items(tmp_path: Path) -> None:
+    """Made anew from the items, card and metadata are the same to the byte."""
+    edition = open_edition(SAMPLE)
+    write_card(edition, check_edition(edition), tmp_path)
+    write_croissant(edition, tmp_path)
+    for name in (CARD_FILE, CROISSANT_FILE):
+        assert (tmp_path / name).read_bytes() == (SAMPLE / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("task", "answers", "summary"),
+    [
+        ("r1_2_a", ["7.00 m", "4.00 m"], "4.0 m to 7.0 m, median 5.5 m"),
+        ("r1_2_b", ["7.00 m", "4.00 m", "30.25 m"], "4.0 m to 30.2 m, median 7.0 m"),
+        ("r1_3", [_box(10, 20), _box(5, 5)], "boxes of 25 to 200 pixels, median 112.5"),
+        (
+            "r1_3",
+            [_box(1600, 900), _box(1500, 900), _box(1000, 900)],
+            "boxes of 900000 to 1440000 pixels, median 1350000",
+        ),
+    ],
+)
+def test_the_card_sums_up_numbers(task: str, answers: list[str], summary: str, tmp_path: Path) -> None:
+    """Least, greatest and median; of an even number of items the median is the mean of the two in the middle."""
+    file = next(file for file in QUESTION_FILES if file.task == task)
+    world = {"sky": "clear", "sun_altitude_deg": 40.0, "scenario": "free"}
+    items = [replace(tiny_edition.item(file, index), answer=answer, meta=world) for index, answer in enumerate(answers)]
+    write_shard(shard_path(tmp_path / DATA_FOLDER, task, "test", 0), items, "test")
+    provenance = open_edition(SAMPLE).manifest.provenance
+    write_manifest(tmp_path / DATA_FOLDER, "sim", provenance)
+    assert f"| `{task}` | {summary} |" in card(open_edition(tmp_path), GateReport(()))
 
 
 def test_the_card_says_where_the_blind_check_is_idle() -> None:
@@ -74,7 +100,7 @@ def test_croissant_lists_every_file_with_its_checksum() -> None:
     assert all(objects[f"{DATA_FOLDER}/{file}"]["sha256"] == record.sha256 for file, record in files.items())
     assert [record["@id"] for record in content["recordSet"]] == sorted(BUILDERS)
     for record in content["recordSet"]:
-        assert [field["name"] for field in record["field"]] == list(FEATURES)
+        assert [field["name"] for field in record["field"]] == [*FEATURES, SPLIT_FIELD]
 
 
 def test_mlcroissant_accepts_the_metadata(tmp_path: Path) -> None:
