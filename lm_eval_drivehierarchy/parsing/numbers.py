@@ -88,7 +88,13 @@ _TENS: Final = {
 _SCALES: Final = {"thousand": 1000, "million": 1_000_000}
 _NUMERAL_SCALES: Final = {"hundred": 100, "dozen": 12} | _SCALES
 
-_AND_A_HALF: Final = (("and", "a", "half"), ("and", "one", "half"))
+_AND_A_PART: Final = {
+    ("and", "a", "half"): 0.5,
+    ("and", "one", "half"): 0.5,
+    ("and", "a", "quarter"): 0.25,
+    ("and", "one", "quarter"): 0.25,
+    ("and", "three", "quarters"): 0.75,
+}
 
 _DETERMINERS: Final = frozenset(
     (
@@ -129,6 +135,8 @@ _SPELLINGS: Final = (
 _EUROPEAN = re.compile(rf"{_GROUPED}(?:\.[0-9]{{3}})+,[0-9]+")
 _GROUPED_BY_COMMA = re.compile(rf"{_GROUPED}(?:,[0-9]{{3}})+")
 _DECIMAL_COMMA = re.compile(r"[0-9]+,[0-9]+")
+_WHOLE_FLOATS: Final = 2.0**53
+"""Up to here every whole number is a float of its own."""
 
 
 def read_number(text: str) -> float | None:
@@ -136,6 +144,12 @@ def read_number(text: str) -> float | None:
 
     A comma before exactly three digits groups thousands unless a zero leads ("0,125"). An overflow is None.
     """
+    value = _exact_number(text)
+    return None if value is None else float(value)
+
+
+def _exact_number(text: str) -> float | None:
+    """The same, as an int where the nearest float is another whole number."""
     body = text.lstrip("+-").rstrip(".,'_")
     negative = text.startswith("-")
     mantissa, _, exponent = body.lower().partition("e")
@@ -154,6 +168,9 @@ def read_number(text: str) -> float | None:
     value = float(f"{plain}e{exponent}" if exponent else plain)
     if not math.isfinite(value):
         return None
+    whole, _, fraction = plain.partition(".")
+    if abs(value) >= _WHOLE_FLOATS and not exponent and not fraction.strip("0"):
+        value = int(whole)
     return -value if negative else value
 
 
@@ -264,14 +281,13 @@ class _Scanner:
         elif self.adjacent(index) and (before.text == "_" or (before.kind == "word" and before.text.isascii())):
             return None, index + 1  # "x1", "bbox_2d"
         end = index + 1
-        value = read_number(text)
+        value = _exact_number(text)
         scale = self.at(end)
         if scale.text in _NUMERAL_SCALES and value is not None:
             value *= _NUMERAL_SCALES[scale.text]
             end += 1
-        half = tuple(self.at(index).text for index in range(end, end + 3)) in _AND_A_HALF
-        if half and value is not None:
-            value += -0.5 if value < 0 else 0.5
+        if value is not None and (part := self._part(end)):
+            value += -part if value < 0 else part
             end += 3
         bare = text.strip("+-.,'_")
         comma = bool(_DECIMAL_COMMA.fullmatch(bare)) and not _GROUPED_BY_COMMA.fullmatch(bare)
@@ -299,6 +315,8 @@ class _Scanner:
             return 6.0, index + 3
         elif word == "half" and after in ("a", "an") and self.at(index + 2).text in METRES_PER_UNIT:
             return 0.5, index + 2
+        elif word == "a" and after in METRES_PER_UNIT and self._part(index + 2):
+            return 1.0, index + 1
         elif word == "a" and after in ("single", "lone", "pair"):
             return (2.0 if after == "pair" else 1.0), index + 2
         elif word == "single" and after not in ("", ".", ","):
@@ -307,8 +325,8 @@ class _Scanner:
             total, end = self._spelled_rest(index, None)
         else:
             return None, index + 1
-        if tuple(self.at(index).text for index in range(end, end + 3)) in _AND_A_HALF:
-            return total + 0.5, end + 3
+        if part := self._part(end):
+            return total + part, end + 3
         if self.at(end).text == "point" and self.at(end + 1).text in _SMALL:
             digits = ""
             end += 1
@@ -318,6 +336,10 @@ class _Scanner:
             if digits:
                 total = float(f"{int(total)}.{digits}")
         return total, end
+
+    def _part(self, index: int) -> float:
+        """The fraction that the words from `index` on add to a number: "and a half"."""
+        return _AND_A_PART.get((self.at(index).text, self.at(index + 1).text, self.at(index + 2).text), 0.0)
 
     def _spelled_rest(self, index: int, start: int | None) -> tuple[float, int]:
         total, current = 0, start or 0
@@ -365,6 +387,10 @@ class _Scanner:
         if measured is None or self._named(index) or self._clock_or_resolution(index, end) or self._part_of(index, end):
             return None
         unit, factor, following = measured
+        part = self._part(following) if unit == "length" and self.at(following + 3).text != "-" else 0.0
+        if part and value is not None:  # "one metre and a half"
+            value += -part if value < 0 else part
+            following += 3
         glued = unit == "length" and self.adjacent(following) and self.at(following).kind == "number"  # "12m50"
         if glued or self._beside_a_number(index, end):
             value = None
@@ -372,7 +398,7 @@ class _Scanner:
         return Quantity(
             start=self.tokens[index].start,
             end=self.tokens[following - 1].end,
-            value=None if value is None else value * factor,
+            value=value if value is None or factor == 1 else value * factor,  # an int stays exact
             unit=unit,
             hedged=after_hyphen or bool(bound) or self._hedged(index, following),
             bound=bound,
@@ -568,7 +594,7 @@ def _coordinate_tokens(tokens: Sequence[_Token]) -> frozenset[int]:
 
 
 def _list_numbers(tokens: Sequence[_Token]) -> frozenset[int]:
-    """Indices of the numbers that only count lines or clauses: "1. …", "2) …"."""
+    """Indices of the numbers that only count lines or clauses: "1. …", "2) …", "1. … 2. …" in one line."""
     lines: list[tuple[int, int]] = []
     clauses: list[int] = []
     for index, token in enumerate(tokens):
@@ -582,13 +608,35 @@ def _list_numbers(tokens: Sequence[_Token]) -> frozenset[int]:
             lines.append((index, int(token.text.rstrip("."))))
         elif bracket:
             clauses.append(index)
-    runs: set[int] = set(clauses)
+    runs: set[int] = set(clauses) | _run_in_a_line(tokens)
     numbers = [number for _, number in lines]
     if len(numbers) >= 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers))) and numbers[0] in (0, 1):
         runs.update(index for index, _ in lines)
     if clauses:
         runs.update(index for index, _ in lines)
     return frozenset(runs)
+
+
+_SAYS_A_NUMBER: Final = frozenset(
+    (
+        "is", "are", "was", "were", "be", "of", "see", "count", "counted", "total", "answer", "about", "exactly",
+        "only", "just", "=", ":", "than", "least", "most",
+    )
+)  # fmt: skip
+"""What stands before a number at the end of a sentence, not before the next number of a list."""
+
+
+def _run_in_a_line(tokens: Sequence[_Token]) -> set[int]:
+    """Indices of the 1, 2, 3 of a list whose entries follow each other without a line break: "1. car 2. van 3. bus"."""
+    run: list[int] = []
+    for index, token in enumerate(tokens):
+        before = tokens[index - 1] if index else _NOTHING
+        following = tokens[index + 1] if index + 1 < len(tokens) else _NOTHING
+        if token.text != f"{len(run) + 1}." or following.kind != "word":
+            continue
+        if before.text not in _SAYS_A_NUMBER if run else before.kind in ("", "line") or before.text == ":":
+            run.append(index)
+    return set(run) if len(run) > 1 else set()
 
 
 _BETWEEN_PARTS = re.compile(r"\s?(?:,|and)?\s?")

@@ -95,10 +95,12 @@ _LETTER = re.compile(r"[^\W\d_]")
 def read_numeric(text: str, kind: NumericKind) -> float | None:
     """The count or the distance in metres that plain text answers with; None when there is none, or more than one.
 
-    A declared answer goes before mentions, a later one before an earlier one. A count is not rounded here.
+    A declared answer goes before mentions, a later one before an earlier one. A count is not rounded here; one in more
+    digits than a float holds is an int.
     """
     text = without_questions(text)
-    return _Reader(text, kind).read()
+    number = _Reader(text, kind).read()
+    return number if number is None or kind == "count" else float(number)
 
 
 def read_json_numeric(value: Any, kind: NumericKind) -> str | None:
@@ -112,6 +114,8 @@ def read_json_numeric(value: Any, kind: NumericKind) -> str | None:
     if number is None:
         return answer if isinstance(answer, str) else ("" if answer is not json_values.MISSING else None)
     unit = ""
+    if kind == "count" and isinstance(answer, int):
+        return str(answer)
     if kind == "metres":
         stated = _stated_unit(value)
         last = key.rpartition("_")[2]
@@ -278,7 +282,7 @@ class _Reader:
             return value
         if any(q.hedged or q.value is None for q in candidates):
             return _HEDGE
-        if self.kind == "count" and any(q.decimal_comma or self._and_a_half(q) for q in candidates):
+        if self.kind == "count" and any(q.decimal_comma or self._and_a_part(q) for q in candidates):
             return _HEDGE
         operands = self._operands(candidates)
         results = [q for q in candidates if q not in operands]
@@ -287,11 +291,12 @@ class _Reader:
         if self.kind == "count" and self._equal_parts(results):
             return self._reconciled(candidates)
         if results and len({q.value for q in results}) == 1:
-            return (results[0].value or 0.0) * self._unit_before(span, results[0])
+            value, factor = results[0].value or 0.0, self._unit_before(span, results[0])
+            return value if factor == 1 else value * factor  # an int stays exact
         return self._reconciled(candidates)
 
-    def _and_a_half(self, quantity: Quantity) -> bool:
-        return self.text[quantity.start : quantity.end].lower().endswith("half")
+    def _and_a_part(self, quantity: Quantity) -> bool:
+        return self.text[quantity.start : quantity.end].lower().endswith(("half", "quarter", "quarters"))
 
     def _restated_differently(self, candidates: Sequence[Quantity]) -> bool:
         """True for "four (5)": the number in brackets alone should say the number before it again."""

@@ -442,3 +442,45 @@ def test_every_number_word_to_999() -> None:
     for number in range(1000):
         assert parse_answer(words(number), "count").value == number, words(number)
         assert parse_answer(f"I see {words(number).replace(' and ', ' ')} vehicles.", "count").value == number
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "{}",
+        "{} vehicles",
+        "Answer: {}",
+        "There are {} vehicles in total.",
+        '{{"count": {}}}',
+        '{{"count": "{}"}}',
+        "{}.0",
+    ],
+)
+@pytest.mark.parametrize("number", [2**53 - 1, 2**53 + 1, 10**16 + 1, 10**30 + 7])
+def test_whole_digits_stay_exact(reply: str, number: int) -> None:
+    assert parse_answer(reply.format(number), "count").value == number
+    assert parse_answer(f"{number:,} vehicles", "count").value == number
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("1. red car 2. blue van 3. bus. So there are three vehicles.", 3),
+        ("1. A red car. 2. A blue van. So two vehicles.", 2),
+        ("Vehicles: 1. sedan, 2. bus, and 3. truck. Total: 3", 3),
+        ("1. a taxi 2. a bus\nI count 2.", 2),
+        ("1. a taxi; 2. a bus; 3. a van; 4. a truck", None),
+        # a number that ends a sentence is none of the list
+        ("1. A taxi. 2. A bus. The total is 3. One is hidden.", 3),
+        ("1. A taxi and a bus. So the answer is 2. Both are parked.", 2),
+        ("1. Only a taxi is visible.", 1),
+        ("5. There are 3 cars and 2 trucks.", 5),
+    ],
+)
+def test_numbers_of_a_list_in_one_line_count_nothing(reply: str, value: int | None) -> None:
+    assert parse_answer(reply, "count").value == value
+
+
+@pytest.mark.parametrize("reply", ["two and a quarter", "2 and three quarters", "12 and one half vehicles"])
+def test_a_fraction_is_no_count(reply: str) -> None:
+    assert parse_answer(reply, "count") == Parsed(None, "unparseable")

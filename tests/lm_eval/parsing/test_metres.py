@@ -275,3 +275,28 @@ def test_recovered(reply: str, value: float) -> None:
 @pytest.mark.parametrize("reply", UNPARSEABLE)
 def test_unparseable(reply: str) -> None:
     assert parse_answer(reply, "metres") == Parsed(None, "unparseable")
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("one metre and a half", 1.5),
+        ("a metre and a half", 1.5),
+        ("1 m and a half", 1.5),
+        ("It is about two meters and a half away.", 2.5),
+        ("2 kilometres and a half", 2500.0),
+        ("two metres and a quarter", 2.25),
+        ("two and a quarter metres", 2.25),
+        ("12 and three quarters metres", 12.75),
+        ("Answer: three metres and one half", 3.5),
+        # no fraction follows
+        ("2 metres and a bit", 2.0),
+        ("12 m and a half-hidden car behind it", 12.0),
+    ],
+)
+def test_a_fraction_before_or_behind_the_unit(reply: str, value: float) -> None:
+    assert parse_answer(reply, "metres") == Parsed(pytest.approx(value), "recovered")
+
+
+def test_a_distance_is_a_float_however_many_digits() -> None:
+    assert isinstance(parse_answer("10000000000000001", "metres").value, float)
