@@ -102,6 +102,7 @@ _ANSWER = re.compile(
     r"choice )?[\"'(\[]?(?-i:[A-Z])(?![\w']))"
     r"|\b(?:i|we)(?:'d| would| will|'ll)? (?:choose|select|pick|go with|answer|opt for)\b"
     r"|\b(?:choose|select|pick|answer with|go with|opt for)(?= (?:option |choice |letter )?[\"'(\[]?[A-Z]\b)"
+    r"|\b(?:final|revised|corrected|updated)(?: guess)? ?:"
     r"|\banswer(?= ?[(\[\"']?[A-Z](?![\w']))|答案(?: ?(?:是|为|:))?)",
     re.IGNORECASE,
 )
@@ -110,16 +111,37 @@ _NOUN = r"(?:option|choice|answer|letter)"
 _ASSERTED = re.compile(
     rf"(?<![Aa]lthough )(?<![Ww]hile )(?<![Tt]hough )(?:\b{_NOUN} |"
     rf"(?<![\w']))[\"'(\[]?(?P<letter>(?!I [a-z])[A-Z])[\"')\].:]{{0,2}}(?: \([^()\n]{{0,80}}\)| [\w -]{{1,80}}?)? "
-    r"(?:is|seems|looks|appears|would be|must be|should be) (?:to be )?"
+    r"(?:(?P<verb>is|seems|looks|appears|would be|must be|should be) (?:to be )?"
     r"(?:(?:clearly|most likely|likely|probably|therefore|thus|definitely) )?(?:the )?(?:(?:more|most|best) )?"
-    r"(?:correct|right|best|answer|accurate|appropriate|true|likely|valid|fit|match)\b",
+    r"(?:(?P<merit>correct|right|best|answer)|accurate|appropriate|true|likely|valid|fit|match|"
+    r"better(?= ?(?:[.,;!)\n]|$)| (?:than|because|since|as|option|choice|answer|fit|match)\b))\b"
+    r"|(?:fits|matches|suits|describes)(?: (?!no\b|not\b|less\b|than\b|and\b|or\b|nor\b)\w+){0,3} (?:better|best)\b)",
 )
+_MERIT_ENDS = re.compile(r" ?(?:[.,;!)\n]|$)| (?:one|answer|option|choice|because|since|as|after all|instead)\b")
+_TAKEN_BACK = re.compile(
+    r"\b(?:wait|no|sorry|hmm+|oops|actually)\b[,.!–— -]{1,3}(?:(?:that|this|it)(?:'s| is| was)|i was|i am|i'm) "
+    r"(?:wrong|incorrect|mistaken|not (?:right|correct|true))\b|\bwait,? no\b\W*$",
+    re.I,
+)
+"""What takes an answer back and puts none in its place."""
+_REPLACING = re.compile(
+    # "Moving? No, standing."
+    r"(?:[.?!,;(–—]|^) ?no(?:pe)?\b ?[,.:;!–—-]{1,2} ?(?:wait,? |actually,? |rather,? )?(?:it's |it is )?"
+    r"(?:the \w+ is )?$"
+    # "was moving earlier but is now standing"
+    r"|\b(?:was|were|been|used to|previously|earlier|before|initially|formerly)\b[^.!?\n]{0,80}?\b(?:now|currently)"
+    r"(?: \w+){0,2} $"
+)
+"""What stands before the words of an option that take the place of others."""
+_JUDGED = re.compile(r" ?[?:–—-]")
 _DENIED_AFTER = re.compile(
     r"[\"')\].:]{0,2}(?: (?!because|since|so|but|and|or|not|which|while|rather|instead|as\b)[\w-]+){0,3}? ?"
     r"(?:is|are|was|can be|can|would be|seems|looks|does|do|has been|isn't|aren't|doesn't|don't|can't|cannot)? ?"
     r"(?:also |clearly |definitely |both |all )?"
     r"(?:not|n't|wrong|incorrect|false|ruled out|eliminated|excluded|unlikely|less likely|invalid|impossible|out)\b"
-    r"|[\"')\].:]{0,2} ?[-–—:,]? ?no(?= ?(?:[.!,;\n]|$))",
+    r"|[\"')\].:]{0,2} ?[-–—:,]? ?no(?= ?(?:[.!,;\n]|$))"
+    r"|[\"')\].:]{0,2} ?[(\[](?:no|wrong|incorrect|false|not (?:correct|right)|ruled out|eliminated|excluded|"
+    r"impossible)[)\]]",
     re.IGNORECASE,
 )
 _DENIED_BEFORE = re.compile(
@@ -144,7 +166,7 @@ _WORDS_BEFORE = re.compile(
     rf"\b(?:{_NOUN}|options|choices|is|be|pick|choose|select|with|for|so|therefore|thus|hence|it's|its|"
     rf"definitely|clearly|"
     r"probably|likely|say|but|rather|and|or|nor|not|isn't|than|to|either|both|neither|between|actually|mean|"
-    r"sorry|wait|"
+    r"meant|sorry|wait|"
     r"guess|think|believe|suppose|no|only|"
     r"leaving|leaves|except|out|eliminate|exclude|dismiss|certainly|surely|obviously)) ?$",
     re.I,
@@ -153,7 +175,8 @@ _NOUN_BEFORE = re.compile(rf"\b{_NOUN}s? ?[:=]? ?[\"'(\[]?$", re.I)
 _ARTICLE_FOLLOWS = re.compile(r" [a-z]")
 _VERB_FOLLOWS = re.compile(
     r" (?:is|was|and|or|because|since|as|are|seems|would|cannot|can|nor|but|if|with|not|than|rather|instead|over|"
-    r"(?:best |clearly |only )?(?:fits|matches|describes|applies|makes sense|remains)|fits)\b"
+    r"(?:best |clearly |only )?(?:fits|matches|describes|applies|makes sense|remains)|fits|"
+    r"it is(?= ?(?:[.,;!\n]|$)))\b"
 )
 _ENDS = re.compile(r" ?(?:$|[\n,;:!?()\]\"'—–/&|]|\.(?![A-Za-z]\b)|-(?!\w))")
 _TITLED = re.compile(rf"^(?:[<{{](?=[A-Za-z][>}}]))?[\"'(\[]*(?:{_NOUN} [\"'(\[]*)?([A-Za-z])(?!\w|'\w)", re.I)
@@ -228,16 +251,37 @@ class _Reader:
     def _declared(self) -> str | None:
         answers = declarations.spans(self.text, _ANSWER, whole_line=True)
         corrections = declarations.spans(self.text, RETRACTION)
-        for span in declarations.last_first(answers, corrections):
-            verdict = self._head(span) if span in answers else None
+        for span in declarations.last_first(answers, corrections, self._worded_corrections()):
+            verdict = self._head(span)
             if verdict is None:
                 sentence_end = self._sentence_end(span.start)
                 verdict = self._verdict(Span(span.marker, span.start, min(span.end, sentence_end)))
             if verdict is None and span in answers and REFUSAL.search(self.text, span.start, span.end):
                 verdict = _HEDGE
             if verdict is not None:
-                return verdict
+                return self._unless_corrected(verdict, span.start)
         return None
+
+    def _worded_corrections(self) -> list[Span]:
+        """The words of an option that replace others: "Moving? No, standing.", but not "moving: no, standing: no"."""
+        found = []
+        for mention in self.worded[1:][-64:]:
+            start = max(0, mention.start - 120)
+            replacing = _REPLACING.search(self.text[start : mention.start].lower())
+            if replacing and not mention.denied and not _JUDGED.match(self.text, mention.end):
+                found.append(Span(start + replacing.start(), mention.start, self._sentence_end(mention.start)))
+        return found
+
+    def _unless_corrected(self, verdict: str, position: int) -> str:
+        """`verdict`, read at `position`, when what follows neither takes it back nor asserts another letter."""
+        asserted = {
+            match["letter"]
+            for match in collections.deque(_ASSERTED.finditer(self.text, position), maxlen=64)
+            if match["verb"] == "is" and match["merit"] and _MERIT_ENDS.match(self.text, match.end())
+        }
+        if verdict != _HEDGE and asserted - {verdict}:
+            return self._existing(asserted.pop()) if len(asserted) == 1 else _HEDGE
+        return _HEDGE if not asserted and _TAKEN_BACK.search(self.text, position) else verdict
 
     def _asserted(self) -> str | None:
         """ "B is the correct answer": the last such, unless two differ."""
@@ -255,7 +299,7 @@ class _Reader:
         last = _LETTER_LINE.fullmatch(self.text, self.text.rfind("\n") + 1)
         if verdict is not None and end >= 0 and last and last[1].upper() != verdict:
             return _HEDGE
-        return verdict
+        return None if verdict is None else self._unless_corrected(verdict, 0)
 
     def _last_line(self) -> str | None:
         lines = declarations.lines(self.text)

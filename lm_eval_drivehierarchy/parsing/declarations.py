@@ -38,17 +38,19 @@ ANSWER_LINE: Final = re.compile(r"^(?:a|ans) ?:", re.IGNORECASE | re.MULTILINE)
 """The A of "Q: … A: …"; to a choice it is an option."""
 
 CORRECTION: Final = re.compile(
-    r"(?:\b(?:actually|correction|wait|on second thought|re-?count(?:ing)?|re-?check(?:ing)?|scratch that|i mean|"
+    r"(?:\b(?:actually|correction|wait|on second thought|re-?count(?:ing)?|re-?check(?:ing)?|scratch that|"
+    r"i mean|i meant(?: to say)?|oops|my (?:mistake|bad)|make that|hold on|i stand corrected|"
     r"or rather|sorry|i was wrong|changed my mind|take (?:it|that) back|on reflection)\b|"
     r"\b(?:thought|initially|at first|first glance|seem(?:s|ed)?|appear(?:s|ed)?|"
-    r"looks? like)\b[^.!?\n]{0,80}?\bbut\b)(?:[.!]+(?=\s))?",
+    r"looks? like)\b[^.!?\n]{0,80}?\bbut\b)(?:[.!]+(?=\s)| ?[–—](?=\s))?",
     re.IGNORECASE,
 )
 """Words that take back what was said before; an end mark behind them belongs to them: "No, wait. Yes."."""
 
 RETRACTION: Final = re.compile(
     rf"(?:{CORRECTION.pattern})|"
-    r"(?:[.?!,;–—-]|^) ?no(?:pe)?\b[,.:;!–—-]{0,2} ?(?:it's |it is |rather |make (?:that|it) )?"
+    r"(?:[.?!,;–—-]|^|[(\[](?=no(?:pe)? ?[,.:;!–—-])) ?no(?:pe)?\b ?[,.:;!–—-]{0,2} ?"
+    r"(?:it's |it is |rather |make (?:that|it) )?"
     r"(?=[\"'(\[]{0,3}(?:option |choice |image )?[\"'(\[]{0,2}(?-i:[A-Z]\b|\d|\[))",
     re.IGNORECASE,
 )

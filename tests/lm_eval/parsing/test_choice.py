@@ -507,3 +507,113 @@ def test_a_denial_or_a_doubt_reaches_to_the_end_of_its_clause(reply: str, value:
 def test_a_doubt_that_is_an_option_is_answered_by_its_words() -> None:
     options = ["A. It is unclear whether it moves.", "B. It moves."]
     assert parse_answer("It is unclear whether it moves.", "choice", options=options).value == "A"
+
+
+CORRECTIONS = (
+    "My answer is {}. Wait, no — {}.", "My answer is {}. Wait, no - {}", "{}. Wait, no. {}.", "Answer: {}. No — {}.",
+    "Answer: {}, no - it's {}.", "The answer is {}. Sorry, I meant {}.", "The answer is {}; I meant option {}.",
+    "Answer: {}. I meant to say {}.", "The answer is {} (no, {})", "{} (no: {})", "Answer: {} (wait, {})",
+    "The answer is {} (sorry, {}).", "{} (or rather {})", "The answer is {}. Oops, {}.", "{}, make that {}.",
+    "The answer is {}. My mistake, {}.", "Answer: {}. Hold on. It's {}.", "Answer: {}. I stand corrected: {}.",
+    "Answer: {}. Let me double check: the legs... {} is right.", "First guess: {}. Final: {}",
+    "Answer: {}. Let me check again. The legs differ. {} is the correct answer.",
+    "Answer: {}\nOn closer inspection the legs differ.\n{} is right.", "Initial answer: {}. Revised: {}.",
+    "{} (wrong). {} (right).", "{} (incorrect), {} (correct)", "Option {} (false). Option {} (true).",
+    "{} (no), {} (yes)", "{} (ruled out)\n{} (fits)", "{} - wrong, {} - right",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "second"), [("A", "B"), ("B", "A")])
+@pytest.mark.parametrize("reply", CORRECTIONS)
+def test_a_correction_replaces_the_letter_before_it(reply: str, first: str, second: str) -> None:
+    assert parse_answer(reply.format(first, second), "choice", options=POSTURES).value == second
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("Answer: A. Although B is right at first sight.", "A"),
+        ("Answer: A. B is right behind the car.", "A"),
+        ("Answer: A. If it stood, B would be correct.", "A"),
+        ("Answer: A. Wait, let me check. Yes, A is right.", "A"),
+        ("Answer: A — no doubt.", "A"),
+        ("A. No sign of B.", "A"),
+        ("A. Sorry, I cannot see more.", "A"),
+        ("A (no further explanation)", "A"),
+        ("A (not B)", "A"),
+        ("B (right), A (wrong)", "B"),
+        ("B is right. Answer: A", "A"),
+        ("A (no)", None),
+        ("Answer: A. Wait, that is wrong.", None),
+        ("The answer is A. Hmm, that's not right.", None),
+        ("Answer: A. Wait, no.", None),
+        ("Answer: A. Wait, that is wrong. Answer: B", "B"),
+    ],
+)
+def test_what_is_no_correction_and_what_takes_an_answer_back(reply: str, value: str | None) -> None:
+    assert parse_answer(reply, "choice", options=POSTURES).value == value
+
+
+@pytest.mark.parametrize(("first", "second", "value"), [("moving", "standing", "B"), ("standing", "moving", "A")])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "{}? No, {}.",
+        "Is it {}? No, {}.",
+        "{}... no, {}",
+        "It is {}. No, it is {}.",
+        "It is {} — no, wait, {}.",
+        "The pedestrian is {}. Sorry, {}.",
+        "The pedestrian was {} earlier but is now {}.",
+        "It was {} before but now it is {}.",
+        "The pedestrian had been {}, but he is now {}.",
+        "The pedestrian used to be {}; now it is {}.",
+        "Previously {}, now {}.",
+    ],
+)
+def test_words_that_replace_others(reply: str, first: str, second: str, value: str) -> None:
+    assert parse_answer(reply.format(first, second), "choice", options=POSTURES).value == value
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Moving? No. Standing? No.",
+        "moving: no, standing: no",
+        "moving - no, standing - no",
+        "moving, standing",
+        "It was moving and standing.",
+        "It was moving earlier and is not now standing.",
+    ],
+)
+def test_words_that_do_not_replace_others(reply: str) -> None:
+    assert parse_answer(reply, "choice", options=POSTURES).value != "B"
+
+
+def test_the_joined_words_of_a_direction_are_replaced_too() -> None:
+    options = ["A. Front-Left.", "B. Front-Right.", "C. Rear-Right.", "D. Right."]
+    assert parse_answer("Rear-Right? No, Front-Left.", "choice", options=options).value == "A"
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("A it is.", "A"),
+        ("B it is!", "B"),
+        ("So B it is.", "B"),
+        ("Option A it is", "A"),
+        ("A it is not.", None),
+        ("Both A and B are possible, but B fits better.", "B"),
+        ("A and B both fit, but A fits best.", "A"),
+        ("A or B; B matches the image better", "B"),
+        ("A is possible, but B describes the scene better.", "B"),
+        ("A or B, but B seems better.", "B"),
+        ("A is better than B.", "A"),
+        ("A fits better. B fits better.", None),
+        ("A and B are possible.", None),
+        ("A and B fit equally well.", None),
+        ("A or B, and neither fits better.", None),
+    ],
+)
+def test_the_letter_preferred(reply: str, value: str | None) -> None:
+    assert parse_answer(reply, "choice", options=POSTURES).value == value
