@@ -39,6 +39,14 @@ _JOINING = rf"(?:[- ]|,? and (?:also )?{_TOWARDS}|,? (?=slightly|a bit|somewhat|
 _DIRECTION_BEFORE = re.compile(rf"\b{_DIRECTION}{_JOINING}$")
 _DIRECTION_AFTER = re.compile(rf"{_JOINING}{_DIRECTION}\b")
 """Another direction joined to an option's: "behind and to the left" is not "left"."""
+_DIRECTION_INSIDE = re.compile(rf"\b{_DIRECTION}\b")
+_LINKS = r" ?(?:(?:maybe|perhaps|possibly|to|in|on|into|towards?|the|a|go|going|it|is|be|stay|stays) ){0,3}"
+_OR = r"[,;]? ?\(?(?:/|\||&|\b(?:or|and/or)\b)"
+_OR_AND = rf"(?:{_OR}|,? and\b)"
+_OR_WORD = re.compile(rf"{_OR}{_LINKS}(?P<word>[a-z]+)")
+_OR_DIRECTION = re.compile(rf"{_OR_AND}{_LINKS}{_DIRECTION}\b(?! ?(?:away|after|before|now|then|there|of|at|up)\b)")
+_DIRECTION_OR = re.compile(rf"\b{_DIRECTION}{_OR_AND}{_LINKS}$")
+"""The same as an alternative cut short: "turn left or right"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,9 +409,10 @@ class _Reader:
         if affirmed:
             hedged = len(affirmed) > 1 or self._labelled_otherwise(inside, worded)
             return _HEDGE if hedged else self._existing(affirmed.pop())
-        if any(self._joined_to_a_direction(mention) for mention in worded if not mention.denied):
+        said = [mention for mention in worded if not mention.denied]
+        if any(self._joined_to_a_direction(mention) or self._cut_short(mention) for mention in said):
             return _HEDGE
-        named = {mention.letter for mention in worded if not mention.denied}
+        named = {mention.letter for mention in said}
         if named:
             return named.pop() if len(named) == 1 else _HEDGE
         if worded or span.end - span.start > _LONGEST_ENDING:
@@ -428,6 +437,19 @@ class _Reader:
         return bool(
             _DIRECTION_BEFORE.search(before) or _DIRECTION_AFTER.match(text[mention.end : mention.end + 60].lower())
         )
+
+    def _cut_short(self, mention: _Mention) -> bool:
+        """True for an option joined by "or" to what is left of another one: "turn left or right"."""
+        before = self._before(mention).lower()
+        after = self.text[mention.end : mention.end + 60].lower()
+        alternative = _OR_WORD.match(after)
+        if alternative:
+            endings = {words.split()[-1] for letter, words in self.options.words.items() if letter != mention.letter}
+            if alternative["word"] in endings:
+                return True
+        if not _DIRECTION_INSIDE.search(normalised(self.text[mention.start : mention.end])):
+            return False
+        return bool(_DIRECTION_OR.search(before) or _OR_DIRECTION.match(after))
 
     @staticmethod
     def _between(mentions: list[_Mention], starts: list[int], span: Span) -> list[_Mention]:

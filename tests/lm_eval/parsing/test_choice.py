@@ -617,3 +617,54 @@ def test_the_joined_words_of_a_direction_are_replaced_too() -> None:
 )
 def test_the_letter_preferred(reply: str, value: str | None) -> None:
     assert parse_answer(reply, "choice", options=POSTURES).value == value
+
+
+MANOEUVRES = ["A. Keep going straight.", "B. Turn left.", "C. Turn right.", "D. Stationary."]
+SIDES = ["A. Front-Left.", "B. Front-Right.", "C. Rear-Right.", "D. Right."]
+LANES = ["A. Change to the left lane.", "B. Change to the right lane.", "C. Stop."]
+
+
+@pytest.mark.parametrize(
+    ("options", "reply"),
+    [
+        (MANOEUVRES, "Turn left or right"),
+        (MANOEUVRES, "Turn right or left"),
+        (MANOEUVRES, "Turn left/right"),
+        (MANOEUVRES, "It will turn left or to the right."),
+        (MANOEUVRES, "turn left (or right)"),
+        (MANOEUVRES, "Turn left; or right"),
+        (MANOEUVRES, "Answer: turn right, or maybe left"),
+        (MANOEUVRES, "turn left and right"),
+        (MANOEUVRES, "Left or turn right"),
+        (MANOEUVRES, "Turn left or straight"),
+        (MANOEUVRES, "turn left or go straight"),
+        (SIDES, "Front-Left or Right"),
+        (SIDES, "Front-Left/Right"),
+        (SIDES, "Rear-Right or Left"),
+        (SIDES, "Front or rear-right"),
+        (LANES, "Change to the left lane or the right one"),
+        (LANES, "Change to the left or right lane"),
+        (CHANGES, "No change, it remains stopped or moving"),
+        (CHANGES, "It transitions from parked to moving or stopped"),
+    ],
+)
+def test_an_alternative_cut_short_is_no_answer(options: list[str], reply: str) -> None:
+    assert parse_answer(reply, "choice", options=options).value is None
+
+
+@pytest.mark.parametrize(
+    ("options", "reply", "value"),
+    [
+        (MANOEUVRES, "It will turn left right after the crossing.", "B"),
+        (MANOEUVRES, "It will turn left and right after that it stops.", "B"),
+        (MANOEUVRES, "Turn left at this crossing or at the next one", "B"),
+        (MANOEUVRES, "The vehicle in the left or right lane will turn left.", "B"),
+        (MANOEUVRES, "It will turn left and leave the frame on the left.", "B"),
+        (MANOEUVRES, "The car on the right will turn left.", "B"),
+        (MANOEUVRES, "Turn left, not right or straight", "B"),
+        (LANES, "Change to the left lane", "A"),
+        (POSTURES, "standing or waiting at the kerb", "B"),
+    ],
+)
+def test_what_is_no_alternative(options: list[str], reply: str, value: str) -> None:
+    assert parse_answer(reply, "choice", options=options).value == value
