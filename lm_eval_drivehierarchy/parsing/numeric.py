@@ -88,6 +88,28 @@ _NONE = re.compile(
     rf"\b(?:aren't|isn't|not) any(?: {_NOUNS}\b|(?= ?(?:[.,;!]|$)))",
     re.I,
 )
+_NONE_WORD = (
+    r"(?:\b(?:none|neither|not (?:a single )?one)|"
+    r"(?:\bnot|n't|\bcannot) (?:see|detect|find|spot|observe|identify) any)"
+)
+_NONE_OF = re.compile(rf"{_NONE_WORD} (?:of|among) (?:(?:the|these|those|all|visible|my) ){{0,3}}$", re.I)
+"""What stands before the 4 of "none of the 4 pedestrians"."""
+_NONE_THERE = re.compile(
+    rf"{_NONE_WORD}(?: (?:of|among)(?: (?:the|these|those|all|them|which|whom)){{1,2}}"
+    rf"(?:(?: [\w-]{{1,15}}){{0,3}}? {_NOUNS}\b| \d+\b)?)?"
+    r"(?: (?:is|are|was|were|can|be|being|lies?|falls?|appears?|located|seen|found|currently|actually)){0,4} "
+    r"(?:in|within|inside|beyond|past|between|under|over|closer|nearer|farther|further|less|more|visible|near|far)\b",
+    re.I,
+)
+"""None at a place: whether the place was asked about, or all there are, is unknown."""
+_BUT_NONE = re.compile(
+    r"\b(?:but|however|although|though|yet)\b,?(?: (?:there (?:is|are)|(?:i|we) (?:can )?see|with))? "
+    rf"(?:no (?:(?!other|more|additional|further)[a-z-]{{1,15}} ){{0,3}}{_NOUNS}\b|"
+    r"(?:i |we |there )?(?:(?:do|does|did|can|is|are)(?:n't| not|not)) (?:see |detect |find |spot )?any "
+    rf"(?!other|more|additional|further)(?:[a-z-]{{1,15}} ){{0,2}}?{_NOUNS}\b)",
+    re.I,
+)
+"""What sets the things that are there against those that are not: either may be what was asked for."""
 _NOT_A_NUMBER = re.compile(r"\b(?:nan|inf|infinity)\b", re.I)
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -170,7 +192,7 @@ class _Reader:
         totals = [span for span in totals if not self._follows_its_number(span)]
         afterthoughts = self._before(_IS_THE_ANSWER) + (self._before(_IN_TOTAL) if self.kind == "count" else [])
         for span in declarations.last_first(answers, corrections, totals, afterthoughts):
-            verdict = self._verdict(span)
+            verdict = self._verdict(span) if span in answers else self._stated(span)
             if span in totals and verdict == _HEDGE:
                 verdict = self._first(span)
             if verdict is None and span in answers and REFUSAL.search(self.text, span.start, span.end):
@@ -239,7 +261,7 @@ class _Reader:
             if _UNIQUE.match(self.text, q.end) and self.text[q.end - 1] != "."
         ]
         for spans in (unique if self.kind == "count" else [], announced):
-            values = {verdict for span in spans if (verdict := self._verdict(span)) is not None}
+            values = {verdict for span in spans if (verdict := self._stated(span)) is not None}
             if len(values) == 1 and not isinstance(value := values.pop(), str):
                 return value
         return None
@@ -247,7 +269,7 @@ class _Reader:
     def _concluded(self) -> float | None:
         spans = declarations.spans(self.text, CONCLUSION), declarations.spans(self.text, _RESULT)
         for span in declarations.last_first(*spans):
-            verdict = self._verdict(span)
+            verdict = self._stated(span)
             if verdict is not None and not isinstance(verdict, str):
                 return verdict
         return None
@@ -255,9 +277,21 @@ class _Reader:
     def _anywhere(self) -> float | str | None:
         if _NOT_A_NUMBER.search(self.text):
             return _HEDGE
-        return self._verdict(Span(0, 0, len(self.text)))
+        return self._stated(Span(0, 0, len(self.text)))
 
     # one passage
+
+    def _stated(self, span: Span) -> float | str | None:
+        """The verdict on a passage that does not announce the answer: things that are there beside none are a hedge."""
+        verdict = self._verdict(span)
+        if self.kind == "metres" or not isinstance(verdict, int | float) or verdict == 0:
+            return verdict
+        first = self._candidates(span.start, span.end)[0]
+        beside = _NONE_THERE.search(self.text, span.start, span.end) or _BUT_NONE.search(self.text, first.end, span.end)
+        return _HEDGE if beside else verdict
+
+    def _none_of(self, quantity: Quantity) -> bool:
+        return _NONE_OF.search(self.text[max(0, quantity.start - 60) : quantity.start]) is not None
 
     def _first(self, span: Span) -> float | str:
         """The number right at the start of a passage."""
@@ -274,6 +308,10 @@ class _Reader:
         if self._restated_differently(candidates):
             return _HEDGE
         candidates = [q for q in candidates if not q.aside] or candidates
+        if self.kind == "count" and candidates:
+            candidates = [q for q in candidates if not self._none_of(q)]
+            if not candidates:
+                return 0.0 if _NONE_THERE.search(self.text, span.start, span.end) else _HEDGE
         if not candidates:
             none = self.kind == "count" and _NONE.search(self.text, span.start, span.end)
             return 0.0 if none else None

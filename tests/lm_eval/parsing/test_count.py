@@ -484,3 +484,55 @@ def test_numbers_of_a_list_in_one_line_count_nothing(reply: str, value: int | No
 @pytest.mark.parametrize("reply", ["two and a quarter", "2 and three quarters", "12 and one half vehicles"])
 def test_a_fraction_is_no_count(reply: str) -> None:
     assert parse_answer(reply, "count") == Parsed(None, "unparseable")
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("None of the 4 pedestrians is in the Far range.", 0),
+        ("None of the three pedestrians is in the Far range.", 0),
+        ("None of the 4 pedestrians is farther than 50 m.", 0),
+        ("None of the 2 visible vehicles is within 20 m.", 0),
+        ("None of these 3 cars lies between 20 and 50 m.", 0),
+        ("Neither of the 2 vehicles is in the Far range.", 0),
+        ("Not one of the 4 pedestrians is beyond 50 m.", 0),
+        ("I don't see any of the 4 pedestrians within 20 m.", 0),
+        ("Answer: none of the 4 pedestrians is in the Far range", 0),
+        # what the four do says nothing about which number was asked for
+        ("None of the 4 pedestrians is moving.", None),
+        ("Of the 4 pedestrians, none is in the Far range.", None),
+        ("There are 4 pedestrians. None of the 4 is in the Far range.", None),
+        ("There are 4 pedestrians, but none in the Far range (>50m).", None),
+        ("4 pedestrians are visible, none of them beyond 50 m.", None),
+        ("None is in the far range; there are 4 pedestrians.", None),
+        ("So there are 4 pedestrians, none in the Far range.", None),
+        ("The number of pedestrians is 4, but none is within 20 m.", None),
+        ("There are 4 pedestrians. None of them is moving.", 4),
+        ("There are 4 vehicles, none of which is parked.", 4),
+        ("There are 3 vehicles, none parked.", 3),
+        ("Total: 4, none in the Far range.", 4),
+    ],
+)
+def test_none_of_a_number_is_not_the_number(reply: str, value: int | None) -> None:
+    assert parse_answer(reply, "count").value == value
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("I see 3 vehicles but no pedestrians.", None),
+        ("There are 5 cars but no pedestrians in the CAM_FRONT image.", None),
+        ("There are 3 vehicles, but I don't see any pedestrians.", None),
+        ("There are 4 pedestrians. However, there are no vehicles.", None),
+        ("3 trucks are visible, although there are no traffic cones.", None),
+        ("There are 3 vehicles but no other vehicles.", 3),
+        ("There are 3 vehicles but there is no doubt about it.", 3),
+        ("There are no pedestrians, but there are 3 vehicles.", 3),
+        ("There are 2 cars but no trucks, so 2 vehicles.", 2),
+        ("There are 2 cars but no trucks.\n2", 2),
+        ("2 cars but no trucks. Total: 2", 2),
+        ("Answer: 4 pedestrians, but no vehicles.", 4),
+    ],
+)
+def test_a_number_set_against_none_is_no_answer_unless_it_is_declared(reply: str, value: int | None) -> None:
+    assert parse_answer(reply, "count").value == value
