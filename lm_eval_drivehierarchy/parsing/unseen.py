@@ -27,7 +27,8 @@ NO_PICTURE: Final = re.compile(
     rf"(?<!\bin )(?<!\bin the )(?<!\bin this )\b{_PICTURE} "
     r"(?:(?:is|was|are|were|has|have|had|did|does|do|could|can|seems|appears) ?(?:not\b|n't)|\w{2,5}n't|cannot)"
     rf"(?: (?:been|be|to be|to have been|appear to be|seem to be|actually|properly|currently)){{0,2}} "
-    rf"(?:{_GIVEN}|visible|there|shown|seen|viewed|opened|accessed|load|open|display|come through)\b|"
+    rf"(?:{_GIVEN}|visible|there|shown|seen|viewed|opened|accessed|load|open|display|come through)\b"
+    r"(?! (?:an?|any|the)\b)|"
     rf"\b{_PICTURE} (?:is|was|are|were|(?:seems?|appears?) to be) (?:missing|empty|blank|corrupt(?:ed)?|broken)\b|"
     # "I cannot see the attached image"
     rf"{_NOT}(?: \w+){{0,2}}? (?:see|view|access|open|find|detect|spot|identify|observe|receive|get|have|load|"
@@ -37,8 +38,9 @@ NO_PICTURE: Final = re.compile(
     rf"{_NOT}(?: (?:an?|any))(?: {_KIND_OF_PICTURE}){{0,2}} {_PICTURE}\b|"
     # "nothing was uploaded", "I don't see anything attached", "no visual was included"
     rf"\b(?:nothing|anything)(?: (?:is|was|has been|been|to be|actually|seems|appears)){{0,3}} {_GIVEN}\b|"
-    rf"\bno (?:\w+ ){{1,4}}?(?:is|are|was|were|has been|have been) (?:actually )?{_GIVEN}\b|"
-    rf"(?:\bno|{_NOT}(?: (?:have|got|given))?(?: any)?)(?: direct| visual)? access\b",
+    rf"\bno (?:\w+ ){{1,4}}?(?:is|are|was|were|has been|have been) (?:actually )?{_GIVEN}\b"
+    rf"(?! in (?:the|this) (?:scene|view|{_PICTURE})\b)|"
+    rf"(?:\bno|{_NOT}(?: (?:have|got|given))?(?: any)?)(?: direct| visual)? access to (?:\w+ ){{0,3}}?{_PICTURE}\b",
     re.IGNORECASE,
 )
 """Words that say there was nothing to look at."""

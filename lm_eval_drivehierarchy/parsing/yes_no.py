@@ -109,7 +109,7 @@ _ASSERTS = re.compile(
     r"(?! (?:\w+ ){0,3}?(?:street|road|scene|view|intersection|junction|city|highway)\b)",
     re.I,
 )
-_OTHERS = rf"(?:a|an|any|the|one|{_THINGS}|motorcycles|buses|vans)"
+_OTHERS = rf"(?:a|an|any|the|{_THINGS}|motorcycles|buses|vans)"
 _ONLY = r"(?:only|just|solely|exclusively)"
 _LIMITS = re.compile(
     rf"(?:[,;(—–-]|\bbut|\band|\b(?:it|this|that|which|they) (?:is|are)|\b(?:it's|that's|they're)) ?not {_OTHERS}\b|"
