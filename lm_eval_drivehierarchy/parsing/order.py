@@ -20,6 +20,7 @@ ORDER_KEYS: Final = (
 _ORDER_NOUN = re.compile(
     r"\b(?:order|ordering|sequence|arrangement)\b[^\n:=?!]{0,60}?(?:\b(?:is|are|be|as follows)\b|:|=|→|->)|^order ?:|"
     r"\bnot\b[^.\n]{0,80}?\bbut\b|\b(?:i'd|i would) (?:say|go with)\b|"
+    r"\b(?:final|revised|corrected|updated)(?: guess)? ?:|"
     r"\b(?:order|arrange|sort|place|put|rank) (?:them|these|the images)(?: as| like this| in)?\b",
     re.I | re.M,
 )
@@ -49,7 +50,7 @@ _ORDINALS: Final = {
     "earliest": 1,
     "latest": -1,
 }
-_POSITION = rf"(?P<position>[1-9](?:st|nd|rd|th)?|{'|'.join(_ORDINALS)})"
+_POSITION = rf"(?P<position>[0-9](?:st|nd|rd|th)?|{'|'.join(_ORDINALS)})"
 _NUMBERED_AFTER = re.compile(
     r"\s?(?:[:=→#(-]|->|is|at|position|in position|comes|should be|the|\s)*\s?"
     rf"(?:number |no\.? |position |#)?{_POSITION}\b",
@@ -76,6 +77,28 @@ _SEQUENCE = re.compile(
 _POSITION_KEYS: Final = ("position", "order", "rank", "index", "step", "place", "number")
 _LABEL_KEYS: Final = ("label", "image", "frame", "name", "id", "option")
 _REMARK = re.compile(r" ?\((?![^()]*\b[A-Z]\b)[^()]*\)")
+_EARLY = r"(?:the )?(?:earliest|oldest|first|start|beginning)(?: image| frame| one)?"
+_LATE = r"(?:the )?(?:latest|newest|most recent|last|end)(?: image| frame| one)?"
+_TO = r" ?(?:to|through|→|->) ?"
+_FORWARDS = re.compile(
+    rf"\b(?:(?:ordered|sorted|listed),? )?(?:(?:from )?{_EARLY}{_TO}{_LATE}|(?:earliest|oldest) first)\b", re.I
+)
+"""The order asked for, announced: it says nothing about a label."""
+_REVERSED = re.compile(
+    rf"(?<!\bnot )(?<!\bnot in )\b(?:in |from )?(?:{_LATE}{_TO}{_EARLY}|(?:the )?(?:latest|newest|most recent) first|"
+    r"(?:a |the )?(?:reversed?|inverse) (?:chronological|temporal|time) order|reverse chronologically)\b",
+    re.I,
+)
+_SHOWN = re.compile(r"\b(?:are|were|is|shown|given|presented|provided|appear) ?$", re.I)
+"""What may speak of the images as shown, before "in reverse chronological order"."""
+_ANNOUNCES = re.compile(
+    r"[^\w\[\n]{0,3}(?:(?:the )?(?:images|order|sequence|they)\b ?)?(?:(?:is|are|would be)\b)?[^\w\[]{0,4}"
+    r"(?=[\[1-9]|[A-Z]\b|(?:image|frame|first)\b)",
+)
+_MOST_REVERSED: Final = 8
+"""Announcements of a reversed order that are looked at; a reply with more of them repeats itself."""
+_TIME = re.compile(r"\bt(?:ime)? ?[_=]? ?(?=\d\b)", re.I)
+"""The t of "t0: D, t1: A"."""
 _TITLE = r"(?:image|frame|photo|picture|option|label|img|view)[ _-]?"
 
 _NUMBERED_LINE = re.compile(
@@ -94,6 +117,9 @@ def read_order(text: str, labels: Sequence[str] | None) -> list[str] | None:
     text = _IN_A_FIGURE.sub(r"\1", _DENIED.sub(" ", _ECHO.sub(" ", without_questions(text))))
     text = _ARTICLE.sub("", text).strip(" \n")
     known = list(labels) if labels else None
+    if not any(label.lower().startswith("t") for label in known or ()):
+        text = _TIME.sub("", text)
+    text = _turned(_FORWARDS.sub(" ", text), known).strip(" \n")
     if not text:
         return None
     answers = declarations.spans(text, ANSWER, whole_line=True) + declarations.spans(text, ANSWER_LINE, whole_line=True)
@@ -113,6 +139,38 @@ def read_order(text: str, labels: Sequence[str] | None) -> list[str] | None:
         if len(found) == 1:
             return found[0]
     return _only(_orders(text, known))
+
+
+def _turned(text: str, known: list[str] | None) -> str:
+    """`text` with every order that it announces as latest first, before or behind it, put earliest first."""
+    found = list(itertools.islice(_REVERSED.finditer(text), _MOST_REVERSED + 1))
+    if len(found) > _MOST_REVERSED:
+        return ""
+    ends = [end for _, end in sentences(text)] if found else []
+    turned_from = len(text)
+    for announced in reversed(found):
+        start = max((end for end in ends if end <= announced.start()), default=0)
+        end = min((end for end in ends if end >= announced.end()), default=len(text))
+        if end > turned_from:  # "latest first (newest to oldest)" turns once
+            continue
+        lead = _ANNOUNCES.match(text, announced.end())
+        if lead:
+            answer = ANSWER.search(text, lead.end())
+            for until in (end, min(answer.start() if answer else turned_from, turned_from, lead.end() + 2000)):
+                order = _only(_orders(text[lead.end() : until], known))
+                if order:
+                    of_the_shown = _SHOWN.search(text[max(start, announced.start() - 20) : announced.start()])
+                    stated = " " if of_the_shown else f"order: {', '.join(order[::-1])}.\n"
+                    text = f"{text[: announced.start()]}{stated}{text[until:]}"
+                    turned_from = announced.start()
+                    break
+        elif not text[announced.end() : end].strip(" \n.,;:)]\"'"):
+            begin = max(start, *(text.rfind(mark, start, announced.start()) + 1 for mark in ":=\n"))
+            order = _only(_orders(text[begin : announced.start()].rstrip(" ,;(["), known))
+            if order:
+                text = f"{text[:begin]} {', '.join(order[::-1])}.\n{text[end:]}"
+                turned_from = begin
+    return text
 
 
 def read_json_order(value: Any, labels: Sequence[str] | None) -> list[str] | None:

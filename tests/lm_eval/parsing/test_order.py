@@ -243,3 +243,90 @@ def test_unparseable(reply: str) -> None:
 )
 def test_other_labels(reply: str, labels: list[str] | None, value: list[str] | None) -> None:
     assert parse_answer(reply, "order", options=labels).value == value
+
+
+FORWARDS = (
+    "Earliest to latest: {}", "From earliest to latest: {}", "Earliest first: {}", "Oldest to newest: {}",
+    "In chronological order: {}", "{} (earliest to latest)", "{}, from earliest to latest",
+    "The order from the earliest to the latest is {}.", "Order (earliest → latest): {}", "From first to last: {}",
+    "Ordered from earliest to latest: {}", "Not latest first but earliest first: {}", "From start to end: {}",
+)  # fmt: skip
+REVERSED = (
+    "Latest first: {}", "Latest to earliest: {}", "In reverse chronological order: {}.", "From latest to earliest: {}",
+    "From the latest to the earliest: {}", "Newest to oldest: {}", "Most recent first: {}", "{} (latest first)",
+    "{}, from latest to earliest", "{} in reverse chronological order.", "Order (latest to earliest): {}",
+    "The images in reverse chronological order are: {}", "The order from latest to earliest is {}.",
+    "Answer: {} (newest to oldest)", "Latest → earliest: {}", "Listed latest first, the images are {}",
+    "Latest first (newest to oldest): {}",
+)  # fmt: skip
+LISTS = ("C, A, B", '["C", "A", "B"]', "C → A → B", "C, then A, then B")
+
+
+@pytest.mark.parametrize("listed", LISTS)
+@pytest.mark.parametrize(
+    ("announcement", "value"), [*((text, CAB) for text in FORWARDS), *((text, CAB[::-1]) for text in REVERSED)]
+)
+def test_an_order_is_read_in_the_direction_announced(announcement: str, listed: str, value: list[str]) -> None:
+    assert parse_answer(announcement.format(listed), "order", options=LABELS).value == value
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("Latest first:\nB\nA\nC", CAB),
+        ("Latest first:\n1. B\n2. A\n3. C", CAB),
+        ("Earliest to latest:\nC\nA\nB", CAB),
+        ("In reverse chronological order: B, A, C. So the answer is C, A, B.", CAB),
+        ("Latest first: B, A, C. Answer: C, A, B", CAB),
+        ("Reverse chronological order: B, A, C. Chronological order: C, A, B.", CAB),
+        ("The images are shown in reverse chronological order, so the correct order is C, A, B.", CAB),
+        ("Looking from the latest to the earliest image, the bus shrinks. C, A, B", CAB),
+        ("From latest to earliest, the bus gets smaller.\nAnswer: C, A, B", CAB),
+        ("The images are in reverse chronological order: C, A, B.", None),
+        ("Latest first: A, B", None),
+        ("Earliest to latest: A, B", None),
+        ("Latest first: A, B, C or A, C, B", None),
+    ],
+)
+def test_what_a_direction_reaches(reply: str, value: list[str] | None) -> None:
+    assert parse_answer(reply, "order", options=LABELS).value == value
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("t0: C, t1: A, t2: B", CAB),
+        ("t0: C\nt1: A\nt2: B", CAB),
+        ("t=0: C, t=1: A, t=2: B", CAB),
+        ("t_1: C, t_2: A, t_3: B", CAB),
+        ("T0 → C, T1 → A, T2 → B", CAB),
+        ("t2: B, t1: A, t0: C", CAB),
+        ("A: t1, B: t2, C: t0", CAB),
+        ("t0: image C, t1: image A, t2: image B", CAB),
+        ("0: C, 1: A, 2: B", CAB),
+        ("t0: C, t2: A, t3: B", None),
+        ("t0: C, t0: A, t1: B", None),
+    ],
+)
+def test_points_in_time_are_places(reply: str, value: list[str] | None) -> None:
+    assert parse_answer(reply, "order", options=LABELS).value == value
+
+
+def test_points_in_time_that_are_labels_stay_labels() -> None:
+    assert parse_answer("t2, t1, t3", "order", options=["t1", "t2", "t3"]).value == ["t2", "t1", "t3"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "First guess: A, B, C. Final: C, A, B",
+        "First guess: A, B, C. Final guess: C, A, B",
+        "Initial: A, B, C. Revised: C, A, B",
+        "Draft: A, B, C\nCorrected: C, A, B",
+        "A, B, C. Oops, C, A, B",
+        "A, B, C. I meant C, A, B.",
+        "A, B, C (no, C, A, B)",
+    ],
+)
+def test_the_corrected_order_counts(reply: str) -> None:
+    assert parse_answer(reply, "order", options=LABELS).value == CAB
