@@ -84,10 +84,10 @@ def test_samples_that_were_cut_are_named_and_do_not_enter_the_leaderboard(editio
     (path,) = folder.glob("samples_*_r3_1_*.jsonl")
     text = path.read_bytes()
     path.write_bytes(text[: len(text) // 3])
-    shown = command("report", folder, "--no-paper", "--out", tmp_path / "out").output
-    assert f"{path.name}:" in shown
-    assert "not JSON" in shown
-    assert re.search(r"partial results for .*r3_1 \([1-4] of 6 items\)", " ".join(shown.split()))
+    # Where lines are broken depends on how long the folder's name is.
+    shown = "".join(command("report", folder, "--no-paper", "--out", tmp_path / "out").output.split())
+    assert re.search(rf"{path.name}:[1-4]:notJSON", shown)
+    assert re.search(r"partialresultsfor.*r3_1\([1-4]of6items\)", shown)
     board = ["leaderboard", str(folder), "--no-r4", "--out", str(tmp_path / "board.html")]
     result = CliRunner().invoke(app, board, env={"COLUMNS": "300"})
     assert result.exit_code == 1
