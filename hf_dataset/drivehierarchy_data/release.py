@@ -11,7 +11,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Final, Literal
 
 from drivehierarchy_gym.errors import ReleaseNotFoundError
 from drivehierarchy_gym.scenarios.release import ENVIRONMENT_VARIABLE
@@ -155,8 +156,8 @@ def scan_questions(folder: Path, file: QuestionFile) -> QuestionSet:
         where = f"{path.name}:{number}"
         try:
             raw = json.loads(line)
-        except json.JSONDecodeError as error:
-            questions.rejected.append(f"{where}: not JSON ({error.msg}, column {error.colno})")
+        except (ValueError, RecursionError) as error:
+            questions.rejected.append(f"{where}: not JSON ({error})")
             continue
         try:
             record = parse_record(raw, file)
@@ -187,6 +188,7 @@ def parse_record(raw: Any, file: QuestionFile) -> Record:
     record_id = id_of(raw)
     if not record_id.startswith(file.id_prefix):
         raise DataError(f"id {record_id!r} does not belong to {file.stem}, whose ids begin with {file.id_prefix!r}")
+    _check_fields(record_id, raw)
     paths, views = _images(record_id, raw)
     options = views if file.answer_kind == "order" else tuple(raw.get("options") or ())
     answer = _answer(record_id, raw)
@@ -205,6 +207,38 @@ def parse_record(raw: Any, file: QuestionFile) -> Record:
         views=views,
         meta=_meta(raw),
     )
+
+
+_FIELDS: Final = MappingProxyType(
+    {
+        "question": (lambda value: isinstance(value, str), "text"),
+        "options": (lambda value: _all_are(str, value), "a list of texts"),
+        "images": (
+            lambda value: _all_are(dict, value) and all(_all_are(str, [i.get("label"), i.get("path")]) for i in value),
+            "a list of objects with 'label' and 'path'",
+        ),
+        "image_paths": (lambda value: _all_are(str, value), "a list of texts"),
+        "image_paths_map": (lambda value: isinstance(value, dict) and _all_are(str, [*value.values()]), "an object"),
+        "image_path": (lambda value: isinstance(value, str), "text"),
+        "camera_channel": (lambda value: isinstance(value, str), "text"),
+        "meta_data": (lambda value: isinstance(value, dict), "an object"),
+        "image_size": (lambda value: _all_are(int, value) and len(value) == 2, "width and height in pixels"),
+        "image_resolution": (lambda value: _all_are(int, value) and len(value) == 2, "width and height in pixels"),
+    }
+)
+"""Field of a record, or of its `meta_data` -> what it must be where it is given, and that in words."""
+
+
+def _all_are(kind: type, values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, kind) for value in values)
+
+
+def _check_fields(record_id: str, raw: Mapping[str, Any]) -> None:
+    meta = raw.get("meta_data")
+    for place in (raw, meta if isinstance(meta, dict) else {}):
+        for name, (is_right, wanted) in _FIELDS.items():
+            if place.get(name) and not is_right(place[name]):
+                raise DataError(f"{record_id}: field {name!r} must be {wanted}")
 
 
 def _meta(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -247,10 +281,7 @@ def _images(record_id: str, raw: Mapping[str, Any]) -> tuple[tuple[str, ...], tu
     """Paths and views, from the first of the release's places that holds any: `images`, `image_paths`,
     `meta_data.image_paths`, `image_path`."""
     if labelled := raw.get("images"):
-        try:
-            return tuple(i["path"] for i in labelled), tuple(i["label"] for i in labelled)
-        except (TypeError, KeyError) as error:
-            raise DataError(f"{record_id}: field 'images' must hold objects with 'label' and 'path'") from error
+        return tuple(i["path"] for i in labelled), tuple(i["label"] for i in labelled)
     meta = raw.get("meta_data") or {}
     if paths := raw.get("image_paths") or meta.get("image_paths"):
         cameras = {path: camera for camera, path in (raw.get("image_paths_map") or {}).items()}

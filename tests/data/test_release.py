@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
 from drivehierarchy_data import release
@@ -127,13 +129,39 @@ class TestRecords:
             ("R1_1_C_State_Attribute", {"answer": "D"}, "answer 'D' of kind 'choice' must be a letter of"),
             ("R1_1_C_State_Attribute", {"options": None}, "field 'options' has 0 entries"),
             ("R3_2_Sequential_Planning", {"ground_truth_order": ["B", "C"]}, "each of the labels"),
-            ("R3_2_Sequential_Planning", {"images": ["a.jpg"]}, "field 'images' must hold objects"),
+            ("R3_2_Sequential_Planning", {"images": ["a.jpg"]}, "field 'images' must be a list of objects with"),
             ("R1_3_Location_Questions", {"image_path": "frame.png"}, "no scene"),
         ],
     )
     def test_broken_records_are_named(self, name: str, changes: dict[str, Any], message: str) -> None:
         with pytest.raises(DataError, match=message):
             parsed(name, **changes)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(data=st.data())
+def test_any_value_in_any_field_is_read_or_named(data: st.DataObject) -> None:
+    """A line with a value of the wrong type costs itself, whatever the field."""
+    name = data.draw(st.sampled_from(sorted(BY_NAME)))
+    raw = release_records.record(name, 0)
+    inside = raw if "meta_data" not in raw or data.draw(st.booleans()) else raw["meta_data"]
+    fields = st.sampled_from(
+        [*inside, "images", "image_paths", "image_paths_map", "image_size", "meta_data", "options"]
+    )
+    inside[data.draw(fields)] = data.draw(_JSON)
+    try:
+        record = parse_record(raw, BY_NAME[name])
+    except DataError:
+        return
+    assert all(isinstance(text, str) for text in (record.id, record.question, *record.options, *record.image_paths))
+    assert record.image_size is None or len(record.image_size) == 2
 
 
 class TestFiles:
