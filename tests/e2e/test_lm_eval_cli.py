@@ -233,7 +233,9 @@ def test_eval_survives_kill_9_and_asks_nothing_twice(
 
     done = run("drivehierarchy", *command)
     assert done.returncode == 0, done.stderr[-3000:]
-    asked = Counter(entry["id"] for entry in entries(log))
+    # Of a request that the kill cut off, the server may have read half, which has no id.
+    asked = Counter(entry["id"] for entry in entries(log) if "id" in entry)
+    assert len(entries(log)) - asked.total() <= 1
     assert len(asked) == len(TASKS) * ITEMS
     assert sum(asked.values()) <= len(TASKS) * ITEMS + 1  # the request under way when the first run was killed
     assert len(entries(answers)) == len(TASKS) * ITEMS
