@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from drivehierarchy_gym.road.cache import code_digest, write_atomically
+from drivehierarchy_gym.road.cache import code_digest, write_text_atomically
 
 from . import images, items, shards
 from .editions import DATA_FOLDER, FORMAT, Edition, open_edition, shard_path, write_manifest
@@ -202,8 +202,4 @@ def _remove_shards(data_folder: Path, task: str, first: int) -> None:
 
 def _write_exclusions(path: Path, excluded: Sequence[Exclusion]) -> None:
     lines = "".join(json.dumps(asdict(exclusion), ensure_ascii=False) + "\n" for exclusion in excluded)
-
-    def write(partial: Path) -> None:
-        partial.write_text(lines, encoding="utf-8")
-
-    write_atomically(path, write)
+    write_text_atomically(path, lines)
